@@ -137,7 +137,7 @@ CK_API const char* ck_last_error(void);
 #define CK_INIT(type) (::ckitchen_detail_init<type>())
 #else
 #define CK_INIT(type) \
-    { (uint32_t)sizeof(type) }
+    { .struct_size = (uint32_t)sizeof(type) }
 #endif
 
 /* Element types. 0 is no type: fields that are marked "required" refuse it. */
