@@ -117,11 +117,14 @@ build_base() {
     mkdir -p "$(dirname "$base")"
     # Sources and settings are laid into each run from the host as it is then, so the cached base carries none.
     # shellcheck disable=SC2016  # expanded by mmdebstrap's shell
-    mmdebstrap --quiet --variant=minbase --mode=root --format=tar --aptopt="$work/apt.conf" \
-        --keyring="$work/keyrings" --skip=cleanup/apt/lists \
+    if ! mmdebstrap --variant=minbase --mode=root --format=tar --aptopt="$work/apt.conf" \
+        --keyring="$work/keyrings" \
         --customize-hook='rm -rf "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/* "$1"/etc/apt/apt.conf.d/99mmdebstrap' \
-        --customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/*.bin "$1"/etc/resolv.conf "$1"/etc/hostname' \
-        "$codename" "$work/base.tar" "$work/sources.list"
+        --customize-hook='rm -f "$1"/etc/resolv.conf "$1"/etc/hostname' \
+        "$codename" "$work/base.tar" "$work/sources.list" >"$work/base.log" 2>&1; then
+        cat "$work/base.log" >&2
+        die "the base system could not be built"
+    fi
     mv -- "$work/base.tar" "$base.$$"
     mv -- "$base.$$" "$base"
 }
@@ -157,6 +160,7 @@ main() {
 
     local started=$SECONDS
     work=$(mktemp -d -p "${TMPDIR:-/var/tmp}" ckitchen-fresh.XXXXXXXX)
+    chmod 755 "$work"  # apt reads keys as a user of its own
     # shellcheck disable=SC2064  # the folder of now
     trap "rm -rf --one-file-system -- '$work'" EXIT
     trap 'exit 130' INT
