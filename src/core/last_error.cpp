@@ -1,0 +1,35 @@
+#include "core/last_error.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace ckitchen {
+namespace {
+
+constexpr std::size_t kCapacity = 1024;
+thread_local char text[kCapacity] = "";
+
+std::size_t append(std::size_t used, std::string_view part) {
+    const std::size_t count = std::min(part.size(), kCapacity - 1 - used);
+    std::memcpy(text + used, part.data(), count);
+    return used + count;
+}
+
+}  // namespace
+
+void set_last_error(std::string_view function, std::string_view message) noexcept {
+    std::size_t used = append(0, function);
+    used = append(used, ": ");
+    used = append(used, message);
+    text[used] = '\0';
+    // One line, whatever a driver or a path put into it.
+    std::replace_if(
+        text, text + used, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+}
+
+const char* last_error() noexcept {
+    return text;
+}
+
+}  // namespace ckitchen
