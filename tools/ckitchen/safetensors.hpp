@@ -106,7 +106,7 @@ class Checkpoint {
     const std::vector<std::string>& metadata_conflicts() const { return metadata_conflicts_; }
     // Every file that was opened, the index included.
     const std::vector<FileId>& file_ids() const { return file_ids_; }
-    std::size_t shard_count() const { return files_.size(); }
+    const std::vector<std::unique_ptr<SafetensorsFile>>& files() const { return files_; }
     // Sizes of the tensor files.
     std::uint64_t file_bytes() const;
 

@@ -1,0 +1,109 @@
+// What happens to each tensor of a checkpoint, decided before anything is computed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "layers.hpp"
+#include "safetensors.hpp"
+
+namespace ckitchen::cli {
+
+enum class TargetFormat { kW4a8, kInt8 };
+
+// Why a tensor is copied as it is.
+enum class Keep {
+    kNotWeight,         // the name does not end in ".weight"
+    kDtype,             // not F32, F16 or BF16
+    kRank,              // not a matrix
+    kEmpty,             // an extent of 0
+    kExcluded,          // --exclude
+    kName,              // a name that the default list keeps
+    kDivisibility,      // K does not fit the format, the group or the rotation
+    kAlreadyQuantized,  // a quantized layer's weight, scale or marker
+    kNonFinite,         // NaN or infinity
+    kMagnitude,         // 2^100 or more, for which the W4A8 scales are not defined
+};
+
+// A few words for a table, for example "name on the keep list".
+std::string_view keep_text(Keep reason);
+// One word for the JSON report, for example "name".
+std::string_view keep_key(Keep reason);
+
+// A regular expression (ECMAScript) that is searched in the whole name.
+class NamePattern {
+  public:
+    // Fails with Exit::kUsage when `pattern` is no regular expression; `option` is named in the text.
+    NamePattern(const std::string& option, const std::string& pattern);
+    bool matches(const std::string& name) const;
+    const std::string& text() const { return text_; }
+
+  private:
+    std::string text_;
+    std::regex regex_;
+};
+
+// The part of the default list that keeps this name, for example ".*norm.*"; "" when none does. A name is
+// kept when one of its dot-separated segments matches, without regard to case, one of
+//   .*embed.*  .*norm.*  .*modulation.*  .*ada_?ln.*  .*pos_.*  time_.*  timestep.*  final.*  proj_out
+//   lm_head  .*_head  (img|txt|x|vector|guidance|time|context|patch)_in
+std::string_view default_keep_pattern(std::string_view name);
+
+// What was found in a tensor's values that forbids quantizing it.
+struct ValueFault {
+    std::uint64_t non_finite = 0;
+    std::uint64_t too_large = 0;  // |w| >= 2^100
+};
+
+struct PlanOptions {
+    TargetFormat format = TargetFormat::kW4a8;
+    std::optional<int> rotate;  // nothing: the largest of 256, 64 and 16 that divides K; 0: none
+    int group_size = 16;        // W4A8: columns of one s_rel
+    bool uniform = false;       // W4A8: uniform levels instead of a codebook
+    std::vector<NamePattern> include;
+    std::vector<NamePattern> exclude;
+    std::map<std::string, ValueFault> faults;  // tensors that an earlier attempt found unfit
+};
+
+struct PlannedTensor {
+    const SourceTensor* source = nullptr;
+    bool quantize = false;
+    // When kept:
+    Keep reason = Keep::kNotWeight;
+    std::string detail;
+    // When quantized:
+    std::string layer;
+    Marker marker;
+    std::int64_t n = 0;
+    std::int64_t k = 0;
+};
+
+struct Plan {
+    PlanOptions options;
+    std::vector<PlannedTensor> tensors;  // every tensor of the input, by name
+    std::vector<OutputTensor> outputs;
+    Metadata metadata;
+    std::uint64_t data_bytes_in = 0;
+    std::uint64_t data_bytes_out = 0;
+
+    std::size_t quantized_count() const;
+};
+
+// The output's tensors of a layer that will be quantized.
+std::vector<OutputTensor> layer_outputs(const PlanOptions& options, const PlannedTensor& tensor);
+
+// Rows of a weight [n, k] that choosing a codebook looks at: min(n, max(1, 4194304 div k)); row i of them is
+// row floor(i * n / rows) of the weight.
+std::int64_t codebook_sample_rows(std::int64_t n, std::int64_t k);
+std::int64_t codebook_sample_row(std::int64_t n, std::int64_t rows, std::int64_t i);
+
+// Fails with Exit::kUsage for options that contradict each other and with Exit::kInput for a checkpoint whose
+// quantization metadata is broken. `checkpoint` must outlive the plan.
+Plan make_plan(const Checkpoint& checkpoint, const PlanOptions& options);
+
+}  // namespace ckitchen::cli
