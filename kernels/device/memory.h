@@ -1,0 +1,79 @@
+// Loads and stores of global and local memory, aligned and not.
+#pragma once
+
+#include "target.h"
+
+namespace ckitchen {
+
+typedef Uint32x4 UnalignedUint32x4 __attribute__((aligned(1)));
+typedef Uint32x4 DwordAlignedUint32x4 __attribute__((aligned(4)));
+
+// Device addresses travel as integers in the kernel arguments, so that host and device share one plain
+// struct.
+template <typename T>
+CK_DEVICE GlobalPointer<T> global_pointer(uint64_t address) {
+    return reinterpret_cast<GlobalPointer<T>>(address);
+}
+
+// 16 bytes from any address. amdgcn accesses unaligned global memory in hardware, with one instruction and no
+// cost when the address happens to be aligned; PTX needs natural alignment, so the widest access that the
+// address allows is picked at run time.
+CK_DEVICE Uint32x4 load_16_bytes(GlobalPointer<const uint8_t> address) {
+#if defined(__AMDGCN__)
+    return *reinterpret_cast<GlobalPointer<const UnalignedUint32x4>>(address);
+#else
+    const uint32_t low_bits = static_cast<uint32_t>(reinterpret_cast<uint64_t>(address)) % 16;
+    if (low_bits == 0) return *reinterpret_cast<GlobalPointer<const Uint32x4>>(address);
+    if (low_bits % 4 == 0) return *reinterpret_cast<GlobalPointer<const DwordAlignedUint32x4>>(address);
+    return *reinterpret_cast<GlobalPointer<const UnalignedUint32x4>>(address);
+#endif
+}
+
+// Shifts 16 bytes towards the first one by `bytes` (0..15); zeros move in at the end.
+CK_DEVICE Uint32x4 shift_bytes_down(Uint32x4 value, uint32_t bytes) {
+    const Uint32x4 by_two = {value.z, value.w, 0, 0};
+    value = bytes & 8 ? by_two : value;
+    const Uint32x4 by_one = {value.y, value.z, value.w, 0};
+    value = bytes & 4 ? by_one : value;
+    const uint32_t bits = (bytes & 3) * 8;
+    const uint64_t low = static_cast<uint64_t>(value.y) << 32 | value.x;
+    const uint64_t middle = static_cast<uint64_t>(value.z) << 32 | value.y;
+    const uint64_t high = static_cast<uint64_t>(value.w) << 32 | value.z;
+    return Uint32x4{static_cast<uint32_t>(low >> bits), static_cast<uint32_t>(middle >> bits),
+                    static_cast<uint32_t>(high >> bits), value.w >> bits};
+}
+
+// Bytes [position, position + 16) of a row of `length` bytes, zeros beyond its end; nothing outside the row
+// is read. A row of 16 bytes or more is read at the last place where 16 bytes fit and the value shifted into
+// place, which takes one load where a byte loop would take up to fifteen; only shorter rows are read byte by
+// byte.
+CK_DEVICE Uint32x4 load_16_bytes_of_row(GlobalPointer<const uint8_t> row, uint32_t position,
+                                        uint32_t length) {
+    Uint32x4 value = {0, 0, 0, 0};
+    if (length >= 16) {
+        const uint32_t last = length - 16;
+        value = load_16_bytes(row + (position < last ? position : last));
+        const uint32_t excess = position > last ? position - last : 0;
+        value = shift_bytes_down(value, excess & 15);
+        if (excess >= 16) value = Uint32x4{0, 0, 0, 0};
+    } else if (position == 0) {
+        CK_NO_UNROLL
+        for (uint32_t index = length; index > 0; --index) {
+            value.w = value.w << 8 | value.z >> 24;
+            value.z = value.z << 8 | value.y >> 24;
+            value.y = value.y << 8 | value.x >> 24;
+            value.x = value.x << 8 | row[index - 1];
+        }
+    }
+    return value;
+}
+
+CK_DEVICE Uint32x4 load_local_16_bytes(LocalPointer<const uint8_t> address) {
+    return *reinterpret_cast<LocalPointer<const Uint32x4>>(address);
+}
+
+CK_DEVICE void store_local_16_bytes(LocalPointer<uint8_t> address, Uint32x4 value) {
+    *reinterpret_cast<LocalPointer<Uint32x4>>(address) = value;
+}
+
+}  // namespace ckitchen

@@ -1,0 +1,96 @@
+// Execution model: kernel attributes, indices, barriers, lane exchange. A wave is 32 lanes on every target.
+#pragma once
+
+#include "types.h"
+
+#define CK_DEVICE __attribute__((device, always_inline)) inline
+#define CK_SHARED __attribute__((shared))
+#define CK_UNROLL _Pragma("clang loop unroll(full)")
+#define CK_NO_UNROLL _Pragma("clang loop unroll(disable)")
+
+// A kernel has one workgroup size, known when it is compiled, and one explicit argument.
+#if defined(__AMDGCN__)
+#define CK_KERNEL(threads) extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads)))
+#elif defined(__NVPTX__)
+#define CK_KERNEL(threads) extern "C" __attribute__((global, launch_bounds(threads)))
+#else
+#error "this is device code: compile it for amdgcn or nvptx"
+#endif
+
+// CK_ENABLED(X) is 1 when the macro X is defined as 1 and 0 when it is not defined: rows of a kernel list are
+// kept or dropped by the features that the build defines (CKITCHEN_FEATURE_<name>=1).
+#define CK_ENABLED_PLACEHOLDER_1 0,
+#define CK_ENABLED_SECOND(ignored, value, ...) value
+#define CK_ENABLED_PICK(junk) CK_ENABLED_SECOND(junk 1, 0, 0)
+#define CK_ENABLED_PASTE(value) CK_ENABLED_PICK(CK_ENABLED_PLACEHOLDER_##value)
+#define CK_ENABLED(macro) CK_ENABLED_PASTE(macro)
+
+namespace ckitchen {
+
+constexpr int kWaveSize = 32;
+
+CK_DEVICE uint32_t workitem_id() {
+#if defined(__AMDGCN__)
+    return __builtin_amdgcn_workitem_id_x();
+#else
+    return __nvvm_read_ptx_sreg_tid_x();
+#endif
+}
+
+CK_DEVICE uint32_t workgroup_id() {
+#if defined(__AMDGCN__)
+    return __builtin_amdgcn_workgroup_id_x();
+#else
+    return __nvvm_read_ptx_sreg_ctaid_x();
+#endif
+}
+
+// Index of the wave in its workgroup, in a scalar register where there are any.
+CK_DEVICE uint32_t wave_id() {
+#if defined(__AMDGCN__)
+    return __builtin_amdgcn_readfirstlane(workitem_id() / kWaveSize);
+#else
+    return workitem_id() / kWaveSize;
+#endif
+}
+
+CK_DEVICE uint32_t lane_id() {
+    return workitem_id() % kWaveSize;
+}
+
+// Barrier that orders accesses to local memory only. A full fence would also wait for the global loads that a
+// main loop keeps in flight across the barrier.
+CK_DEVICE void local_barrier() {
+#if defined(__AMDGCN__)
+#if __clang_major__ >= 20
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup", "local");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
+#else
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+#endif
+#else
+    __nvvm_barrier_cta_sync_aligned_all(0);
+#endif
+}
+
+// The value of the lane whose index differs in the bits of kMask (a power of two below 32).
+template <int kMask>
+CK_DEVICE int32_t exchange_xor(int32_t value) {
+#if defined(__AMDGCN__)
+    if constexpr (kMask == 16) {
+        return static_cast<int32_t>(__builtin_amdgcn_permlanex16(static_cast<uint32_t>(value),
+                                                                 static_cast<uint32_t>(value), 0x76543210u,
+                                                                 0xfedcba98u, true, false));
+    } else {
+        // DPP control 0x160 + mask is row_xmask.
+        return __builtin_amdgcn_update_dpp(0, value, 0x160 | kMask, 0xf, 0xf, true);
+    }
+#else
+    return __nvvm_shfl_sync_bfly_i32(-1, value, kMask, 31);
+#endif
+}
+
+}  // namespace ckitchen

@@ -1,0 +1,156 @@
+// What happens to an accumulator, the same for every row: v = (float(acc) * scale_a) * scale_b, then + bias
+// when there is one, each step one rounded float32 operation in this order, then the cast to the output type.
+#pragma once
+
+#include "../device/matrix.h"
+#include "int8_gemm_args.h"
+
+namespace ckitchen {
+
+// Part of C from one element on, with what belongs to its rows and columns. Everything in it is uniform over
+// the workgroup; rows and columns count from the part's first element.
+struct Int8GemmOutput {
+    uint64_t c;
+    uint64_t ldc;
+    GlobalPointer<const float> row_scale;
+    GlobalPointer<const float> column_scale;
+    uint64_t bias;
+    uint32_t row_scale_mask;     // all ones: a scale for every row; 0: one scale
+    uint32_t column_scale_mask;  // the same for columns
+    uint32_t rows;               // rows that exist
+    uint32_t columns;            // columns that exist
+    uint32_t type;
+    uint32_t bias_type;
+
+    // The part is at most `row_limit` x `column_limit`; (first_row, first_column) lies inside C.
+    CK_DEVICE void open(const Int8GemmArgs& args, int64_t first_row, int64_t first_column, uint32_t row_limit,
+                        uint32_t column_limit) {
+        type = args.output_type;
+        bias_type = args.bias_type;
+        ldc = args.ldc;
+        const uint64_t first = first_row * ldc + first_column;
+        c = args.c + first * (type == kInt8GemmFloat16 || type == kInt8GemmBfloat16 ? 2 : 4);
+        row_scale = global_pointer<const float>(args.scale_a) + (args.scale_a_stride != 0 ? first_row : 0);
+        column_scale =
+            global_pointer<const float>(args.scale_b) + (args.scale_b_stride != 0 ? first_column : 0);
+        row_scale_mask = args.scale_a_stride != 0 ? ~0u : 0;
+        column_scale_mask = args.scale_b_stride != 0 ? ~0u : 0;
+        bias = args.bias + first_column * (bias_type == kInt8GemmFloat32 ? 4 : 2);
+        const int64_t rows_left = args.m - first_row;
+        const int64_t columns_left = args.n - first_column;
+        rows = rows_left < row_limit ? static_cast<uint32_t>(rows_left) : row_limit;
+        columns = columns_left < column_limit ? static_cast<uint32_t>(columns_left) : column_limit;
+    }
+};
+
+// Scale and bias of kCount consecutive columns, loaded once for all the rows that a lane writes. Columns that
+// do not exist take the values of the last one.
+template <int kCount>
+struct Int8GemmColumns {
+    float scale[kCount];
+    float bias[kCount];
+
+    CK_DEVICE void load(const Int8GemmOutput& output, uint32_t first) {
+        uint32_t column[kCount];
+        CK_UNROLL
+        for (int index = 0; index < kCount; ++index) {
+            scale[index] = 0.0f;
+            bias[index] = 0.0f;
+            column[index] = first + index < output.columns ? first + index : output.columns - 1;
+        }
+        if (output.type == kInt8GemmInt32) return;
+        CK_UNROLL
+        for (int index = 0; index < kCount; ++index) {
+            scale[index] = output.column_scale[column[index] & output.column_scale_mask];
+        }
+        if (output.bias_type == kInt8GemmFloat32) {
+            const GlobalPointer<const float> source = global_pointer<const float>(output.bias);
+            CK_UNROLL
+            for (int index = 0; index < kCount; ++index) bias[index] = source[column[index]];
+        } else if (output.bias_type != kInt8GemmNone) {
+            const GlobalPointer<const uint16_t> source = global_pointer<const uint16_t>(output.bias);
+            uint16_t bits[kCount];
+            CK_UNROLL
+            for (int index = 0; index < kCount; ++index) bits[index] = source[column[index]];
+            if (output.bias_type == kInt8GemmFloat16) {
+                CK_UNROLL
+                for (int index = 0; index < kCount; ++index) bias[index] = float16_to_float(bits[index]);
+            } else {
+                CK_UNROLL
+                for (int index = 0; index < kCount; ++index) bias[index] = bfloat16_to_float(bits[index]);
+            }
+        }
+    }
+};
+
+CK_DEVICE bool int8_gemm_fits_vector(uint64_t address, uint32_t bytes) {
+#if defined(__AMDGCN__)
+    (void)address;
+    (void)bytes;
+    return true;  // any alignment is one instruction
+#else
+    return address % bytes == 0;
+#endif
+}
+
+// Stores the first `count` of kCount consecutive elements, in one access where possible.
+template <typename Element, int kCount>
+CK_DEVICE void int8_gemm_store(uint64_t address, const Element (&value)[kCount], uint32_t count) {
+    typedef Element Vector __attribute__((ext_vector_type(kCount)));
+#if defined(__AMDGCN__)
+    typedef Vector StoredVector __attribute__((aligned(sizeof(Element))));
+#else
+    typedef Vector StoredVector;
+#endif
+    const GlobalPointer<Element> target = global_pointer<Element>(address);
+    if (kCount > 1 && count == kCount && int8_gemm_fits_vector(address, kCount * sizeof(Element))) {
+        Vector vector;
+        CK_UNROLL
+        for (int index = 0; index < kCount; ++index) vector[index] = value[index];
+        *reinterpret_cast<GlobalPointer<StoredVector>>(target) = vector;
+        return;
+    }
+    CK_UNROLL
+    for (uint32_t index = 0; index < kCount; ++index) {
+        if (index < count) target[index] = value[index];
+    }
+}
+
+// Writes `count` (1..kCount) results of one row from column `column` on.
+template <int kCount>
+CK_DEVICE void int8_gemm_finish(const Int8GemmOutput& output, uint32_t row, uint32_t column, uint32_t count,
+                                const int32_t (&accumulator)[kCount],
+                                const Int8GemmColumns<kCount>& columns) {
+    const uint64_t index = row * output.ldc + column;
+    if (output.type == kInt8GemmInt32) {
+        int8_gemm_store(output.c + index * 4, accumulator, count);
+        return;
+    }
+    const float row_scale = output.row_scale[row & output.row_scale_mask];
+    float value[kCount];
+    CK_UNROLL
+    for (int lane = 0; lane < kCount; ++lane) {
+        value[lane] = static_cast<float>(accumulator[lane]) * row_scale;
+        value[lane] = value[lane] * columns.scale[lane];
+    }
+    // Without a bias nothing is added: adding zero would turn -0 into +0.
+    if (output.bias_type != kInt8GemmNone) {
+        CK_UNROLL
+        for (int lane = 0; lane < kCount; ++lane) value[lane] = value[lane] + columns.bias[lane];
+    }
+    if (output.type == kInt8GemmFloat32) {
+        int8_gemm_store(output.c + index * 4, value, count);
+        return;
+    }
+    uint16_t bits[kCount];
+    if (output.type == kInt8GemmFloat16) {
+        CK_UNROLL
+        for (int lane = 0; lane < kCount; ++lane) bits[lane] = float_to_float16(value[lane]);
+    } else {
+        CK_UNROLL
+        for (int lane = 0; lane < kCount; ++lane) bits[lane] = float_to_bfloat16(value[lane]);
+    }
+    int8_gemm_store(output.c + index * 2, bits, count);
+}
+
+}  // namespace ckitchen

@@ -1,0 +1,55 @@
+// Arguments of every INT8 GEMM kernel, passed by value as the one explicit kernel argument. Host and device
+// share this file; it holds fixed-width fields only and no padding.
+#pragma once
+
+#if defined(__AMDGCN__) || defined(__NVPTX__)
+#include "../device/types.h"
+#else
+#include <cstdint>
+namespace ckitchen {
+using std::int32_t;
+using std::int64_t;
+using std::uint32_t;
+using std::uint64_t;
+}  // namespace ckitchen
+#endif
+
+namespace ckitchen {
+
+// Element types as the kernels number them.
+enum Int8GemmType : uint32_t {
+    kInt8GemmNone = 0,  // no bias
+    kInt8GemmFloat32 = 1,
+    kInt8GemmFloat16 = 2,
+    kInt8GemmBfloat16 = 3,
+    kInt8GemmInt32 = 4,  // output only: the accumulators, scales and bias are not read
+};
+
+// C[m,n] = cast((float(sum_k A[m,k] * B[n,k]) * scale_a[m]) * scale_b[n] + bias[n]). Leading dimensions count
+// elements. A kernel requires m >= 1 and n >= 1 and the limits of its row; k = 0 is valid where the row says
+// so.
+struct Int8GemmArgs {
+    uint64_t a;        // int8 [m, lda]
+    uint64_t b;        // int8 [n, ldb]
+    uint64_t c;        // output_type [m, ldc], aligned to its element
+    uint64_t scale_a;  // float32 [m], or [1] when scale_a_stride is 0; unused for an int32 output
+    uint64_t scale_b;  // float32 [n], or [1] when scale_b_stride is 0; unused for an int32 output
+    uint64_t bias;     // bias_type [n]; unused without a bias and for an int32 output
+    int64_t m;
+    int64_t n;
+    int64_t lda;
+    int64_t ldb;
+    int64_t ldc;
+    uint32_t k;               // at most 131071: int32 accumulation is exact up to there
+    uint32_t output_type;     // Int8GemmType
+    uint32_t bias_type;       // Int8GemmType
+    uint32_t scale_a_stride;  // 1: one scale per row of A; 0: one scale
+    uint32_t scale_b_stride;  // 1: one scale per row of B; 0: one scale
+    uint32_t tiles_m;         // from int8_gemm_grid
+    uint32_t tiles_n;         // from int8_gemm_grid
+    uint32_t group_m;         // rows of tiles that one group of the launch order covers, at least 1
+};
+
+static_assert(sizeof(Int8GemmArgs) == 120, "the kernels read this layout");
+
+}  // namespace ckitchen
