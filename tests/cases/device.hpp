@@ -1,0 +1,44 @@
+// The backend under test, by name.
+#pragma once
+
+#include <ckitchen.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace ckitchen::cases {
+
+// A call of the API that had to succeed did not.
+class ApiError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+class Device {
+  public:
+    // `name`: cpu, hip, cuda, or sim:<gfx>, which opens the simulator's HIP runtime at `runtime` and gives it
+    // one device of that target. Throws ApiError with the library's reason when it cannot be had: a backend
+    // that was asked for by name and is absent is a failure. `threads` as in ck_context_options.
+    explicit Device(const std::string& name, const std::string& runtime = "", int32_t threads = 0);
+    ~Device();
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+
+    ck_context* context() const { return context_; }
+    const std::string& name() const { return name_; }
+    const ck_device_properties& properties() const { return properties_; }
+    bool is_cpu() const { return properties_.backend == CK_BACKEND_CPU; }
+    bool is_simulated() const { return simulated_; }
+
+  private:
+    std::string name_;
+    bool simulated_ = false;
+    ck_context* context_ = nullptr;
+    ck_device_properties properties_;
+};
+
+// Throws ApiError with `what`, the status and ck_last_error().
+void expect_ok(ck_status status, const char* what);
+
+}  // namespace ckitchen::cases
