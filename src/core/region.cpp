@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 namespace ckitchen {
 namespace {
 
-using Wide = __int128;
+__extension__ typedef __int128 Wide;
 
 // The lowest byte and one past the highest, relative to base.
 void bounds(const Region& region, Wide& low, Wide& high) {
@@ -140,7 +141,7 @@ void Regions::add(const char* name, const void* base, int64_t rows, int64_t colu
     Region region = matrix_region(name, base, rows, row_bytes, stride_bytes);
     region.output = output;
     region.required = required;
-    regions_.push_back(std::move(region));
+    push(region);
 }
 
 void Regions::workspace(const void* base, uint64_t bytes) {
@@ -154,12 +155,13 @@ void Regions::workspace(const void* base, uint64_t bytes) {
     region.base = reinterpret_cast<uint64_t>(base);
     region.run = static_cast<int64_t>(bytes);
     region.output = true;
-    regions_.push_back(std::move(region));
+    push(region);
 }
 
 Status Regions::check(bool query) const {
     if (overflow_) return invalid_argument("{}: its size in bytes does not fit 63 bits", overflow_);
-    for (const Region& region : regions_) {
+    for (std::size_t i = 0; i < count_; ++i) {
+        const Region& region = regions_[i];
         if (region.run == 0) continue;
         Wide low, high;
         bounds(region, low, high);
@@ -179,10 +181,10 @@ Status Regions::check(bool query) const {
 }
 
 Status Regions::check_overlap(const char* may_alias, const char* alias_of) const {
-    for (std::size_t i = 0; i < regions_.size(); ++i) {
+    for (std::size_t i = 0; i < count_; ++i) {
         const Region& output = regions_[i];
         if (!output.output || output.base == 0) continue;
-        for (std::size_t j = 0; j < regions_.size(); ++j) {
+        for (std::size_t j = 0; j < count_; ++j) {
             const Region& other = regions_[j];
             // Two outputs meet in both orders: one report is enough.
             if (i == j || other.base == 0 || (other.output && j < i)) continue;

@@ -2,8 +2,9 @@
 // space, is a required pointer there, does an output overlap anything.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "core/status.hpp"
 
@@ -14,12 +15,24 @@ struct Dimension {
     int64_t extent;  // > 0
 };
 
+// At most as many as a tensor has axes; in place, since checking a call must not allocate.
+class Dimensions {
+  public:
+    void push_back(Dimension dimension) { items_[count_++] = dimension; }
+    const Dimension* begin() const { return items_.data(); }
+    const Dimension* end() const { return items_.data() + count_; }
+
+  private:
+    std::array<Dimension, 5> items_{};
+    std::size_t count_ = 0;
+};
+
 // `run` contiguous bytes at base + sum of index * stride over the dimensions.
 struct Region {
     const char* name = "";
     uint64_t base = 0;
     int64_t run = 0;
-    std::vector<Dimension> dimensions;
+    Dimensions dimensions;
     bool output = false;
     bool required = true;
 };
@@ -47,7 +60,7 @@ class Regions {
         add(name, base, rows, columns, ld, element, true, false);
     }
     // Any strided set; strides and run in bytes.
-    void strided(Region region) { regions_.push_back(std::move(region)); }
+    void strided(const Region& region) { push(region); }
     // The caller's workspace: an output that nothing may overlap.
     void workspace(const void* base, uint64_t bytes);
     // Sizes that do not fit 63 bits were met: which argument.
@@ -64,7 +77,11 @@ class Regions {
     void add(const char* name, const void* base, int64_t rows, int64_t columns, int64_t ld, int64_t element,
              bool output, bool required);
 
-    std::vector<Region> regions_;
+    void push(const Region& region) { regions_[count_++] = region; }
+
+    static constexpr std::size_t kCapacity = 12;  // more than the arguments of any operator
+    std::array<Region, kCapacity> regions_{};
+    std::size_t count_ = 0;
     const char* overflow_ = nullptr;
 };
 

@@ -1,0 +1,25 @@
+// INT8 GEMM with row and column scales: ckitchen.h section 7.
+#pragma once
+
+#include "core/context.hpp"
+#include "core/region.hpp"
+
+namespace ckitchen::ops {
+
+// The most that int32 accumulation guarantees: 131071 * 128 * 128 < 2^31.
+constexpr int64_t kMaxGemmK = 131071;
+Status check_gemm_extents(int64_t m, int64_t n, int64_t k);
+
+struct Int8Gemm {
+    using Args = ck_int8_gemm_args;
+    static constexpr ck_op id = CK_OP_INT8_GEMM;
+    static constexpr const char* cpu_variant = "int8_gemm_cpu";
+
+    static Status normalise(Args& args);
+    static bool empty(const Args& args);
+    static void regions(const Args& args, Regions& regions);
+    static uint64_t workspace(const ck_context& context, const Args& args, const Variant& variant);
+    static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream);
+};
+
+}  // namespace ckitchen::ops

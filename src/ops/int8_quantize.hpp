@@ -1,0 +1,21 @@
+// Row quantization with activation and rotation: ckitchen.h section 8.
+#pragma once
+
+#include "core/context.hpp"
+#include "core/region.hpp"
+
+namespace ckitchen::ops {
+
+struct Int8Quantize {
+    using Args = ck_int8_quantize_args;
+    static constexpr ck_op id = CK_OP_INT8_QUANTIZE;
+    static constexpr const char* cpu_variant = "int8_quantize_cpu";
+
+    static Status normalise(Args& args);
+    static bool empty(const Args& args);
+    static void regions(const Args& args, Regions& regions);
+    static uint64_t workspace(const ck_context& context, const Args& args, const Variant& variant);
+    static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream);
+};
+
+}  // namespace ckitchen::ops

@@ -1,0 +1,49 @@
+#include "ops/operator.hpp"
+
+#include <cstring>
+
+#include "ops/int8_gemm.hpp"
+#include "ops/int8_linear.hpp"
+#include "ops/int8_quantize.hpp"
+#include "ops/na3d.hpp"
+#include "ops/rotate.hpp"
+#include "ops/w4a8_choose_codebook.hpp"
+#include "ops/w4a8_dequant.hpp"
+#include "ops/w4a8_linear.hpp"
+#include "ops/w4a8_requant.hpp"
+
+namespace ckitchen::ops {
+namespace {
+
+constexpr OperatorEntry kOperators[] = {
+    Call<Int8Gemm>::entry(),    Call<Int8Quantize>::entry(), Call<Int8Linear>::entry(),
+    Call<Rotate>::entry(),      Call<W4a8Requant>::entry(),  Call<W4a8ChooseCodebook>::entry(),
+    Call<W4a8Dequant>::entry(), Call<W4a8Linear>::entry(),   Call<Na3d>::entry(),
+};
+
+}  // namespace
+
+std::span<const OperatorEntry> operators() {
+    return kOperators;
+}
+
+const OperatorEntry* find_operator(ck_op op) {
+    for (const OperatorEntry& entry : kOperators) {
+        if (entry.op == op) return &entry;
+    }
+    return nullptr;
+}
+
+Status select_variant(ck_context& context, ck_op op, VariantSlot*& slot) {
+    for (VariantSlot& candidate : context.variants) {
+        if (candidate.variant.op != op) continue;
+        const char* forced = context.forced[static_cast<std::size_t>(op)];
+        if (forced && std::strcmp(forced, candidate.variant.name) != 0) continue;
+        slot = &candidate;
+        return {};
+    }
+    return error(CK_ERROR_UNSUPPORTED_PROBLEM, "{} has no variant on {}", find_op(op)->name,
+                 context.backend->properties().arch);
+}
+
+}  // namespace ckitchen::ops
