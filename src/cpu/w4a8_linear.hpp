@@ -1,0 +1,15 @@
+// CPU backend of ck_w4a8_linear; see cpu/int8_gemm.hpp for what all entries have in common.
+#pragma once
+
+#include <ckitchen.h>
+
+#include <cstdint>
+
+#include "cpu/thread_pool.hpp"
+
+namespace ckitchen::cpu {
+
+std::uint64_t w4a8_linear_workspace(const ck_w4a8_linear_args& p);
+void w4a8_linear(ThreadPool& pool, const ck_w4a8_linear_args& p);
+
+}  // namespace ckitchen::cpu
