@@ -1,0 +1,167 @@
+// ckitchen quantize: a checkpoint in, a quantized one out.
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "commands.hpp"
+#include "convert.hpp"
+#include "text.hpp"
+
+namespace ckitchen::cli {
+namespace {
+
+struct QuantizeOptions {
+    std::string input;
+    std::string output;
+    std::string format;
+    std::string rotate = "auto";
+    std::string levels = "codebook";
+    int group_size = 16;
+    std::optional<std::uint64_t> seed;
+    std::vector<std::string> include;
+    std::vector<std::string> exclude;
+    std::string report;
+    bool dry_run = false;
+    bool quiet = false;
+    BackendOptions backend;
+};
+
+std::optional<int> parse_rotate(const std::string& text) {
+    if (text == "auto") return std::nullopt;
+    if (text == "none") return 0;
+    if (text == "16") return 16;
+    if (text == "64") return 64;
+    if (text == "256") return 256;
+    throw Failure(Exit::kUsage, "--rotate " + in_quotes(text) + ": must be auto, none, 16, 64 or 256");
+}
+
+PlanOptions plan_options(const QuantizeOptions& options) {
+    PlanOptions plan;
+    if (options.format == "w4a8") {
+        plan.format = TargetFormat::kW4a8;
+    } else if (options.format == "int8") {
+        plan.format = TargetFormat::kInt8;
+    } else {
+        throw Failure(Exit::kUsage, "--format " + in_quotes(options.format) + ": must be w4a8 or int8");
+    }
+    plan.rotate = parse_rotate(options.rotate);
+    plan.group_size = options.group_size;
+    if (options.levels != "codebook" && options.levels != "uniform") {
+        throw Failure(Exit::kUsage,
+                      "--levels " + in_quotes(options.levels) + ": must be codebook or uniform");
+    }
+    plan.uniform = options.levels == "uniform";
+    for (const std::string& pattern : options.include) plan.include.emplace_back("--include", pattern);
+    for (const std::string& pattern : options.exclude) plan.exclude.emplace_back("--exclude", pattern);
+    return plan;
+}
+
+std::uint64_t checked_seed(const QuantizeOptions& options) {
+    if (!options.seed) return 0;
+    if (*options.seed == 0) throw Failure(Exit::kUsage, "--stochastic 0: the seed must be at least 1");
+    if (options.format != "w4a8") {
+        throw Failure(Exit::kUsage, "--stochastic: only --format w4a8 rounds stochastically");
+    }
+    return *options.seed;
+}
+
+bool is_same_path(const std::string& a, const std::string& b) {
+    std::error_code error;
+    const auto first = std::filesystem::weakly_canonical(a, error);
+    const auto second = std::filesystem::weakly_canonical(b, error);
+    return a == b || (!error && first == second);
+}
+
+void write_json(OutputFile& file, const nlohmann::ordered_json& value) {
+    // Paths need not be UTF-8; what cannot be said in JSON is replaced rather than refused.
+    const std::string text =
+        value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    file.write(0, std::as_bytes(std::span(text)));
+    file.commit();
+}
+
+Exit quantize(const QuantizeOptions& options) {
+    const PlanOptions plan = plan_options(options);
+    ConvertOptions convert_options;
+    convert_options.seed = checked_seed(options);
+    if (!options.dry_run && options.output.empty())
+        throw Failure(Exit::kUsage, "-o is required (or --dry-run)");
+    if (options.dry_run && !options.report.empty()) {
+        throw Failure(Exit::kUsage, "--report needs a conversion; --dry-run makes none");
+    }
+    if (!options.report.empty() && is_same_path(options.report, options.output)) {
+        throw Failure(Exit::kUsage, "--report and -o name the same file");
+    }
+    const Checkpoint input(options.input);
+    if (options.dry_run) {
+        std::fputs(plan_table(make_plan(input, plan)).c_str(), stdout);
+        return Exit::kOk;
+    }
+    // Opened first: a report that cannot be written should not be found out after an hour.
+    std::optional<OutputFile> report_file;
+    if (!options.report.empty()) report_file.emplace(options.report, input.file_ids());
+
+    convert_options.output = options.output;
+    convert_options.plan = plan;
+    convert_options.progress = options.quiet ? ProgressStyle::kQuiet : detect_progress_style();
+    const Session session(options.backend.session());
+    const Conversion conversion = convert(input, session, convert_options);
+    if (report_file) write_json(*report_file, report_json(conversion.plan, conversion.report));
+    std::fputs(report_table(conversion.plan, conversion.report).c_str(), stdout);
+    for (const PlannedTensor& tensor : conversion.plan.tensors) {
+        if (!tensor.quantize && (tensor.reason == Keep::kNonFinite || tensor.reason == Keep::kMagnitude)) {
+            return Exit::kNonFinite;
+        }
+    }
+    return Exit::kOk;
+}
+
+}  // namespace
+
+void add_quantize(CLI::App& app, Run& run) {
+    auto options = std::make_shared<QuantizeOptions>();
+    CLI::App& command = *app.add_subcommand("quantize", "convert a checkpoint to W4A8 or INT8");
+    command
+        .add_option("input", options->input,
+                    "a .safetensors file, a .safetensors.index.json, or their directory")
+        ->required();
+    command.add_option("-o,--output", options->output, "the file to write; replaced only when all is done");
+    command.add_option("--format", options->format, "w4a8 or int8")->required();
+    command
+        .add_option(
+            "--rotate", options->rotate,
+            "ConvRot group: auto (the largest of 256, 64, 16 that divides the width), none (int8 only), 16, "
+            "64 or 256")
+        ->capture_default_str();
+    command
+        .add_option("--group-size", options->group_size,
+                    "w4a8: columns that share a scale: 4, 8 or a multiple of 16")
+        ->check(CLI::Range(4, 1 << 20))
+        ->capture_default_str();
+    command.add_option("--levels", options->levels, "w4a8: codebook (16 levels for each tensor) or uniform")
+        ->capture_default_str();
+    command.add_option("--stochastic", options->seed,
+                       "w4a8: round stochastically with this seed (1 to 2^64-1)");
+    command
+        .add_option("--include", options->include,
+                    "quantize names that this regular expression finds, whatever the "
+                    "default list says; may be repeated")
+        ->allow_extra_args(false);
+    command
+        .add_option("--exclude", options->exclude,
+                    "keep names that this regular expression finds; may be repeated; "
+                    "stronger than --include")
+        ->allow_extra_args(false);
+    command.add_flag("--dry-run", options->dry_run, "print what would be done with each tensor");
+    command.add_option("--report", options->report, "write the results to this JSON file");
+    command.add_flag("-q,--quiet", options->quiet, "no progress on stderr");
+    options->backend.add_to(command);
+    command.footer(examples(
+        "  ckitchen quantize model.safetensors -o model-w4a8.safetensors --format w4a8\n"
+        "  ckitchen quantize model.safetensors.index.json -o out.safetensors --format int8 --report r.json\n"
+        "  ckitchen quantize model.safetensors --format w4a8 --dry-run --exclude '^blocks\\.0\\.'\n"));
+    command.callback([options, &run] { run = [options] { return quantize(*options); }; });
+}
+
+}  // namespace ckitchen::cli

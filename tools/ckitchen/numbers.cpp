@@ -1,0 +1,152 @@
+#include "numbers.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace ckitchen::cli {
+namespace {
+
+constexpr std::uint32_t kF32ExponentMask = 0x7F800000u;
+constexpr float kMagnitudeLimit = 0x1p100f;
+
+template <typename T>
+T load(const std::byte* from) {
+    T value;
+    std::memcpy(&value, from, sizeof(T));
+    return value;
+}
+
+template <typename Convert>
+void convert_16(std::span<const std::byte> data, std::span<float> out, Convert convert) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = convert(load<std::uint16_t>(data.data() + 2 * i));
+}
+
+// Exponent bits all set means NaN or infinity in every IEEE-like format.
+template <typename Bits>
+ValueFault scan_bits(std::span<const std::byte> data, Bits exponent_mask, Bits limit) {
+    ValueFault fault;
+    for (std::size_t i = 0; i + sizeof(Bits) <= data.size(); i += sizeof(Bits)) {
+        const Bits magnitude =
+            load<Bits>(data.data() + i) & static_cast<Bits>(~(Bits{1} << (sizeof(Bits) * 8 - 1)));
+        const bool non_finite = magnitude >= exponent_mask;
+        fault.non_finite += non_finite ? 1 : 0;
+        fault.too_large += !non_finite && magnitude >= limit ? 1 : 0;
+    }
+    return fault;
+}
+
+}  // namespace
+
+float bf16_to_float(std::uint16_t bits) {
+    return std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
+
+float f16_to_float(std::uint16_t bits) {
+    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
+    const std::uint32_t exponent = (bits >> 10) & 0x1Fu;
+    const std::uint32_t mantissa = bits & 0x3FFu;
+    if (exponent == 0x1F) return std::bit_cast<float>(sign | kF32ExponentMask | (mantissa << 13));
+    if (exponent == 0) {
+        const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
+        return sign != 0 ? -magnitude : magnitude;
+    }
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+}
+
+std::uint16_t float_to_bf16(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
+    return static_cast<std::uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
+}
+
+std::uint16_t float_to_f16(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
+    const std::uint32_t magnitude = bits & 0x7FFFFFFFu;
+    if (magnitude > kF32ExponentMask) return static_cast<std::uint16_t>(sign | 0x7E00u);
+    // 65520 is half way between the largest f16 and the next step, which is infinity.
+    if (magnitude >= 0x477FF000u) return static_cast<std::uint16_t>(sign | 0x7C00u);
+    if (magnitude < 0x38800000u) {
+        // Below 2^-14 f16 counts in units of 2^-24. The product is exact and the conversion below rounds.
+        const float units = std::bit_cast<float>(magnitude) * 0x1p24f;
+        return static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(std::nearbyint(units)));
+    }
+    const std::uint32_t rounded = magnitude + 0xFFFu + ((magnitude >> 13) & 1u);
+    return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
+}
+
+void to_floats(Dtype dtype, std::span<const std::byte> data, std::span<float> out) {
+    if (out.empty()) return;
+    switch (dtype) {
+        case Dtype::kF32:
+            std::memcpy(out.data(), data.data(), out.size_bytes());
+            break;
+        case Dtype::kF16:
+            convert_16(data, out, f16_to_float);
+            break;
+        default:
+            convert_16(data, out, bf16_to_float);
+            break;
+    }
+}
+
+void from_floats(Dtype dtype, std::span<const float> values, std::span<std::byte> out) {
+    if (values.empty()) return;
+    if (dtype == Dtype::kF32) {
+        std::memcpy(out.data(), values.data(), values.size_bytes());
+        return;
+    }
+    const auto convert = dtype == Dtype::kF16 ? float_to_f16 : float_to_bf16;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::uint16_t bits = convert(values[i]);
+        std::memcpy(out.data() + 2 * i, &bits, 2);
+    }
+}
+
+ValueFault scan_values(Dtype dtype, std::span<const std::byte> data) {
+    const auto limit = std::bit_cast<std::uint32_t>(kMagnitudeLimit);
+    switch (dtype) {
+        case Dtype::kF32:
+            return scan_bits<std::uint32_t>(data, kF32ExponentMask, limit);
+        case Dtype::kF16:  // cannot reach the limit
+            return scan_bits<std::uint16_t>(data, 0x7C00, std::numeric_limits<std::uint16_t>::max());
+        default:
+            return scan_bits<std::uint16_t>(data, 0x7F80, static_cast<std::uint16_t>(limit >> 16));
+    }
+}
+
+void ErrorSums::add(std::span<const float> original_values, std::span<const float> decoded_values) {
+    // Four partial sums each: one would serialise on the adder's latency.
+    constexpr std::size_t kLanes = 4;
+    double differences[kLanes] = {};
+    double originals[kLanes] = {};
+    const std::size_t count = original_values.size();
+    std::size_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            const double value = original_values[i + lane];
+            const double delta = decoded_values[i + lane] - value;
+            differences[lane] += delta * delta;
+            originals[lane] += value * value;
+        }
+    }
+    for (; i < count; ++i) {
+        const double value = original_values[i];
+        const double delta = decoded_values[i] - value;
+        differences[0] += delta * delta;
+        originals[0] += value * value;
+    }
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        difference += differences[lane];
+        original += originals[lane];
+    }
+}
+
+double ErrorSums::relative() const {
+    if (original > 0) return std::sqrt(difference / original);
+    return difference > 0 ? std::numeric_limits<double>::infinity() : 0.0;
+}
+
+}  // namespace ckitchen::cli

@@ -1,0 +1,91 @@
+#include "session.hpp"
+
+#include "failure.hpp"
+#include "text.hpp"
+
+namespace ckitchen::cli {
+
+ck_backend parse_backend(const std::string& name) {
+    if (name == "auto") return CK_BACKEND_AUTO;
+    if (name == "cpu") return CK_BACKEND_CPU;
+    if (name == "hip") return CK_BACKEND_HIP;
+    if (name == "cuda") return CK_BACKEND_CUDA;
+    throw Failure(Exit::kUsage, "--backend " + in_quotes(name) + ": must be auto, cpu, hip or cuda");
+}
+
+std::string backend_name(ck_backend backend) {
+    switch (backend) {
+        case CK_BACKEND_AUTO:
+            return "auto";
+        case CK_BACKEND_CPU:
+            return "cpu";
+        case CK_BACKEND_HIP:
+            return "hip";
+        case CK_BACKEND_CUDA:
+            return "cuda";
+        default:
+            return "backend " + std::to_string(backend);
+    }
+}
+
+void check(ck_status status, const std::string& what) {
+    if (status == CK_OK) return;
+    throw Failure(Exit::kBackend,
+                  what + ": " + ck_status_string(status) + ": " + printable(ck_last_error(), 1000));
+}
+
+Session::Session(const SessionOptions& options) {
+    ck_context_options context_options = CK_INIT(ck_context_options);
+    context_options.backend = options.backend;
+    context_options.ordinal = options.device;
+    context_options.threads = options.threads;
+    check(ck_context_create(&context_options, &context_),
+          "cannot use backend " + backend_name(options.backend));
+    properties_ = CK_INIT(ck_device_properties);
+    const ck_status status = ck_context_info(context_, &properties_);
+    if (status != CK_OK) {
+        ck_context_destroy(context_);
+        check(status, "cannot describe the device");
+    }
+}
+
+Session::~Session() {
+    ck_context_destroy(context_);
+}
+
+std::string Session::backend() const {
+    return backend_name(properties_.backend);
+}
+
+DeviceBuffer::~DeviceBuffer() {
+    ck_free(session_->context(), pointer_);
+}
+
+void* DeviceBuffer::reserve(std::uint64_t bytes) {
+    if (bytes <= capacity_) return bytes == 0 ? nullptr : pointer_;
+    check(ck_free(session_->context(), pointer_), "cannot free device memory");
+    pointer_ = nullptr;
+    capacity_ = 0;
+    check(ck_malloc(session_->context(), bytes, &pointer_),
+          "cannot allocate " + bytes_text(bytes) + " of device memory");
+    capacity_ = bytes;
+    return pointer_;
+}
+
+void* DeviceBuffer::upload(std::span<const std::byte> data) {
+    void* const pointer = reserve(data.size());
+    if (!data.empty()) {
+        check(
+            ck_copy(session_->context(), pointer, data.data(), data.size(), CK_COPY_HOST_TO_DEVICE, nullptr),
+            "cannot copy to the device");
+    }
+    return pointer;
+}
+
+void DeviceBuffer::download(std::span<std::byte> out) const {
+    if (out.empty()) return;
+    check(ck_copy(session_->context(), out.data(), pointer_, out.size(), CK_COPY_DEVICE_TO_HOST, nullptr),
+          "cannot copy from the device");
+}
+
+}  // namespace ckitchen::cli
