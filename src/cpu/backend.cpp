@@ -8,6 +8,8 @@
 #include <string>
 
 #include "core/struct_io.hpp"
+#include "cpu/thread_count.hpp"
+#include "cpu/thread_count.hpp"
 
 namespace ckitchen::cpu {
 namespace {
