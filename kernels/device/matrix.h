@@ -8,7 +8,8 @@ namespace ckitchen {
 // accumulator + sum of the four signed byte products.
 CK_DEVICE int32_t dot4(uint32_t a, uint32_t b, int32_t accumulator) {
 #if defined(__NVPTX__)
-    return __nvvm_idp4a_s_s(static_cast<int32_t>(a), static_cast<int32_t>(b), accumulator);
+    asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(accumulator) : "r"(a), "r"(b));
+    return accumulator;
 #elif defined(__GFX11__) || defined(__GFX12__)
     return __builtin_amdgcn_sudot4(true, static_cast<int32_t>(a), true, static_cast<int32_t>(b), accumulator,
                                    false);

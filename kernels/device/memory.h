@@ -8,13 +8,6 @@ namespace ckitchen {
 typedef Uint32x4 UnalignedUint32x4 __attribute__((aligned(1)));
 typedef Uint32x4 DwordAlignedUint32x4 __attribute__((aligned(4)));
 
-// Device addresses travel as integers in the kernel arguments, so that host and device share one plain
-// struct.
-template <typename T>
-CK_DEVICE GlobalPointer<T> global_pointer(uint64_t address) {
-    return reinterpret_cast<GlobalPointer<T>>(address);
-}
-
 // 16 bytes from any address. amdgcn accesses unaligned global memory in hardware, with one instruction and no
 // cost when the address happens to be aligned; PTX needs natural alignment, so the widest access that the
 // address allows is picked at run time.

@@ -17,17 +17,38 @@
 #error "this is device code: compile it for amdgcn or nvptx"
 #endif
 
-// CK_ENABLED(X) is 1 when the macro X is defined as 1 and 0 when it is not defined: rows of a kernel list are
-// kept or dropped by the features that the build defines (CKITCHEN_FEATURE_<name>=1).
+// Rows of a kernel list are kept or dropped by what the build defines: CKITCHEN_FEATURE_<feature>=1 for every
+// feature of the target, and, for a module with one kernel, CKITCHEN_ONE_ROW together with
+// CKITCHEN_ROW_<row>=1. CK_ROW_ENABLED(name, feature) expands to 1 or 0; CK_ENABLED(X) to 1 where the macro X
+// is defined as 1, 0 where it is not defined.
 #define CK_ENABLED_PLACEHOLDER_1 0,
 #define CK_ENABLED_SECOND(ignored, value, ...) value
 #define CK_ENABLED_PICK(junk) CK_ENABLED_SECOND(junk 1, 0, 0)
 #define CK_ENABLED_PASTE(value) CK_ENABLED_PICK(CK_ENABLED_PLACEHOLDER_##value)
 #define CK_ENABLED(macro) CK_ENABLED_PASTE(macro)
+#define CK_AND_00 0
+#define CK_AND_01 0
+#define CK_AND_10 0
+#define CK_AND_11 1
+#define CK_AND_PASTE(a, b) CK_AND_##a##b
+#define CK_AND(a, b) CK_AND_PASTE(a, b)
+#if defined(CKITCHEN_ONE_ROW)
+#define CK_ROW_ENABLED(name, feature) \
+    CK_AND(CK_ENABLED(CKITCHEN_FEATURE_##feature), CK_ENABLED(CKITCHEN_ROW_##name))
+#else
+#define CK_ROW_ENABLED(name, feature) CK_ENABLED(CKITCHEN_FEATURE_##feature)
+#endif
 
 namespace ckitchen {
 
 constexpr int kWaveSize = 32;
+
+// Device addresses travel as integers in the kernel arguments, so that host and device share one plain
+// struct.
+template <typename T>
+CK_DEVICE GlobalPointer<T> global_pointer(uint64_t address) {
+    return reinterpret_cast<GlobalPointer<T>>(address);
+}
 
 CK_DEVICE uint32_t workitem_id() {
 #if defined(__AMDGCN__)
@@ -58,6 +79,21 @@ CK_DEVICE uint32_t lane_id() {
     return workitem_id() % kWaveSize;
 }
 
+// The address base + offset, where base is the same in all lanes. Both are hidden from the optimizer, so that
+// they reach the memory instruction as scalar base plus 32-bit lane offset instead of as 64-bit arithmetic in
+// every lane.
+CK_DEVICE uint64_t lane_address(uint64_t base, uint32_t offset) {
+#if defined(__AMDGCN__)
+    asm("" : "+s"(base));
+    asm("" : "+v"(offset));
+#endif
+    return base + offset;
+}
+
+CK_DEVICE uint64_t lane_address(uint64_t base, uint64_t offset) {
+    return base + offset;
+}
+
 // Barrier that orders accesses to local memory only. A full fence would also wait for the global loads that a
 // main loop keeps in flight across the barrier.
 CK_DEVICE void local_barrier() {
@@ -72,7 +108,7 @@ CK_DEVICE void local_barrier() {
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 #endif
 #else
-    __nvvm_barrier_cta_sync_aligned_all(0);
+    __syncthreads();
 #endif
 }
 

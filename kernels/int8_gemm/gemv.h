@@ -33,7 +33,7 @@ CK_DEVICE int32_t sum_over_lanes(const int32_t (&value)[kCount]) {
     }
 }
 
-template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, bool kWide>
+template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, typename Offset>
 struct Int8GemmGemv {
     static constexpr int kThreads = kWavesN * kWaveSize;
     static constexpr int kLocalBytes = 0;

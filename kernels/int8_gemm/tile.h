@@ -37,7 +37,7 @@ CK_DEVICE Int8GemmTileOrigin int8_gemm_tile_origin(const Int8GemmArgs& args, uin
 }
 
 // One operand's share of a workgroup's staging: kRows rows of kTileK bytes, 16 bytes a lane and chunk.
-template <int kRows, int kTileK, int kThreads, bool kWide>
+template <int kRows, int kTileK, int kThreads, typename Offset>
 struct Int8GemmStage {
     static constexpr int kLanesPerRow = kTileK / 16;
     static constexpr int kRowStep = kThreads / kLanesPerRow;
@@ -46,8 +46,7 @@ struct Int8GemmStage {
                   "a chunk covers whole rows, in blocks that the slot permutation keeps apart");
 
     GlobalPointer<const uint8_t> tile;  // first row of the tile
-    uint64_t wide_offset[kChunks];      // from there to this lane's 16 bytes, k = 0
-    uint32_t offset[kChunks];
+    Offset offset[kChunks];             // from there to this lane's 16 bytes of k = 0
     Uint32x4 value[kChunks];
 
     static CK_DEVICE uint32_t column() { return workitem_id() % kLanesPerRow * 16; }
@@ -62,31 +61,22 @@ struct Int8GemmStage {
         for (int chunk = 0; chunk < kChunks; ++chunk) {
             const uint32_t wanted = workitem_id() / kLanesPerRow + chunk * kRowStep;
             const uint32_t row = wanted < last ? wanted : last;
-            if constexpr (kWide) {
-                wide_offset[chunk] = row * static_cast<uint64_t>(stride) + column();
-            } else {
-                offset[chunk] = row * static_cast<uint32_t>(stride) + column();
-            }
-        }
-    }
-
-    CK_DEVICE GlobalPointer<const uint8_t> source(int chunk, uint32_t k) const {
-        if constexpr (kWide) {
-            return tile + k + wide_offset[chunk];
-        } else {
-            return tile + k + offset[chunk];
+            offset[chunk] = row * static_cast<Offset>(stride) + column();
         }
     }
 
     CK_DEVICE void load(uint32_t k) {
+        const uint64_t base = reinterpret_cast<uint64_t>(tile) + k;
         CK_UNROLL
-        for (int chunk = 0; chunk < kChunks; ++chunk) value[chunk] = load_16_bytes(source(chunk, k));
+        for (int chunk = 0; chunk < kChunks; ++chunk) {
+            value[chunk] = load_16_bytes(global_pointer<const uint8_t>(lane_address(base, offset[chunk])));
+        }
     }
 
     CK_DEVICE void load_end_of_rows(uint32_t k, uint32_t length) {
         CK_UNROLL
         for (int chunk = 0; chunk < kChunks; ++chunk) {
-            value[chunk] = load_16_bytes_of_row(source(chunk, 0) - column(), k + column(), length);
+            value[chunk] = load_16_bytes_of_row(tile + offset[chunk] - column(), k + column(), length);
         }
     }
 
@@ -142,15 +132,16 @@ CK_DEVICE void int8_gemm_write_tile(const Int8GemmArgs& args, const Core& core, 
     }
 }
 
-template <typename Core, bool kWide>
+// Offset is an unsigned integer that holds a tile's rows times the leading dimension.
+template <typename Core, typename Offset>
 CK_DEVICE void int8_gemm_tile(const Int8GemmArgs& args, LocalPointer<uint8_t> local) {
     constexpr uint32_t kTileK = Core::kTileK;
     constexpr uint32_t kBytesA = Core::kTileM * Core::kStride;
     constexpr uint32_t kBytesStep = (Core::kTileM + Core::kTileN) * Core::kStride;
 
     const Int8GemmTileOrigin origin = int8_gemm_tile_origin(args, Core::kTileM, Core::kTileN);
-    Int8GemmStage<Core::kTileM, Core::kTileK, Core::kThreads, kWide> a;
-    Int8GemmStage<Core::kTileN, Core::kTileK, Core::kThreads, kWide> b;
+    Int8GemmStage<Core::kTileM, Core::kTileK, Core::kThreads, Offset> a;
+    Int8GemmStage<Core::kTileN, Core::kTileK, Core::kThreads, Offset> b;
     a.open(args.a, origin.row, args.m, args.lda);
     b.open(args.b, origin.column, args.n, args.ldb);
     Core core;
@@ -158,17 +149,15 @@ CK_DEVICE void int8_gemm_tile(const Int8GemmArgs& args, LocalPointer<uint8_t> lo
 
     // The order of the K steps is free in integer arithmetic: the partial one comes first, so that the loop
     // below loads whole steps only and needs no bounds test.
-    const uint32_t whole = args.k / kTileK;
-    uint32_t left = whole;
+    const uint32_t whole = args.k / kTileK * kTileK;
+    uint32_t next = 0;
     if (args.k % kTileK != 0 || whole == 0) {
-        a.load_end_of_rows(whole * kTileK, args.k);
-        b.load_end_of_rows(whole * kTileK, args.k);
+        a.load_end_of_rows(whole, args.k);
+        b.load_end_of_rows(whole, args.k);
     } else {
         a.load(0);
         b.load(0);
-        left = whole - 1;
-        a.tile += kTileK;
-        b.tile += kTileK;
+        next = kTileK;
     }
     const auto same_slot = [](uint32_t row) { return row; };
     const auto weight_slot = [](uint32_t row) { return Core::weight_slot(row); };
@@ -181,10 +170,10 @@ CK_DEVICE void int8_gemm_tile(const Int8GemmArgs& args, LocalPointer<uint8_t> lo
     uint32_t buffer = 0;
     CK_NO_UNROLL
     for (;;) {
-        const bool more = left != 0;
+        const bool more = next < whole;
         if (more) {
-            a.load(0);
-            b.load(0);
+            a.load(next);
+            b.load(next);
         }
         core.step(local + buffer, local + buffer + kBytesA);
         if (!more) break;
@@ -192,9 +181,7 @@ CK_DEVICE void int8_gemm_tile(const Int8GemmArgs& args, LocalPointer<uint8_t> lo
         a.store(local + buffer, Core::kStride, same_slot);
         b.store(local + buffer + kBytesA, Core::kStride, weight_slot);
         local_barrier();
-        --left;
-        a.tile += kTileK;
-        b.tile += kTileK;
+        next += kTileK;
     }
     int8_gemm_write_tile(args, core, origin, local);
 }

@@ -85,14 +85,14 @@ struct Int8GemmWmmaCore {
     }
 };
 
-template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, bool kWide>
+template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, typename Offset>
 struct Int8GemmWmma {
     static constexpr int kThreads = kWavesM * kWavesN * kWaveSize;
     using Core = Int8GemmWmmaCore<kRows, kColumns, kDepth, kWavesM, kWavesN>;
     static constexpr int kLocalBytes = Core::kLocalBytes;
 
     static CK_DEVICE void run(const Int8GemmArgs& args, LocalPointer<uint8_t> local) {
-        int8_gemm_tile<Core, kWide>(args, local);
+        int8_gemm_tile<Core, Offset>(args, local);
     }
 };
 

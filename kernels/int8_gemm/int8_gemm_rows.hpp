@@ -1,0 +1,109 @@
+// The rows of int8_gemm.inc for the host: what each one needs, accepts and launches. Pure functions of a
+// problem's sizes; knows no driver and no device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include "int8_gemm_args.h"
+
+namespace ckitchen {
+
+enum class Int8GemmKind : std::uint8_t { Wmma, Dot4, Mma, MmaAsync, Gemv };
+
+struct Int8GemmRow {
+    const char* name;
+    const char* kernel;   // symbol in the code object
+    const char* feature;  // name from arch.json
+    Int8GemmKind kind;
+    std::uint32_t tile_m;
+    std::uint32_t tile_n;
+    std::uint32_t tile_k;
+    std::uint32_t threads;      // work-items of a workgroup, all in x
+    std::uint32_t local_bytes;  // static local memory
+    std::uint32_t alignment;    // 1, or 16: see the list
+    bool wide;                  // no limit on leading dimensions
+};
+
+inline constexpr Int8GemmRow kInt8GemmRows[] = {
+#define CK_INT8_GEMM_ROW(name, feature, kind, m, n, k, waves_m, waves_n, lds, alignment, wide) \
+    {#name, "ckitchen_int8_gemm_" #name, #feature, Int8GemmKind::kind, m,        n,            \
+     k,     (waves_m) * (waves_n)*32,    lds,      alignment,          wide != 0},
+#include "int8_gemm.inc"
+#undef CK_INT8_GEMM_ROW
+};
+inline constexpr std::size_t kInt8GemmRowCount = std::size(kInt8GemmRows);
+
+// What decides whether a row takes a problem. m and n are at least 1: an empty C launches nothing.
+struct Int8GemmShape {
+    std::uint64_t a = 0;  // addresses, for their alignment
+    std::uint64_t b = 0;
+    std::int64_t m = 0;
+    std::int64_t n = 0;
+    std::int64_t k = 0;
+    std::int64_t lda = 0;
+    std::int64_t ldb = 0;
+};
+
+enum class Int8GemmRefusal : std::uint8_t {
+    None,
+    Rows,       // a GEMV takes at most tile_m rows of A
+    Alignment,  // rows of A and B must start at multiples of `alignment` bytes, k be a positive multiple of
+                // it
+    LeadingDimension,  // lda * tile_m or ldb * tile_n reaches 2^32
+    Grid,              // more workgroups or work-items than a launch takes
+};
+
+struct Int8GemmGrid {
+    std::uint32_t groups = 0;   // workgroups in x; y and z are 1
+    std::uint32_t threads = 0;  // work-items of a workgroup in x; y and z are 1
+    std::uint32_t tiles_m = 0;  // for Int8GemmArgs
+    std::uint32_t tiles_n = 0;
+    std::uint32_t group_m = 0;
+};
+
+namespace detail {
+
+constexpr std::int64_t int8_gemm_tiles(std::int64_t size, std::uint32_t tile) {
+    return size / tile + (size % tile != 0 ? 1 : 0);
+}
+
+// A launch has fewer than 2^32 work-items in x.
+constexpr bool int8_gemm_grid_fits(const Int8GemmRow& row, std::int64_t tiles_m, std::int64_t tiles_n) {
+    const std::int64_t limit = (std::int64_t{1} << 32) / row.threads - 1;
+    return tiles_m <= limit && tiles_n <= limit && tiles_m <= limit / tiles_n;
+}
+
+}  // namespace detail
+
+// Why a row does not take a problem, apart from the device's features; None when it does.
+constexpr Int8GemmRefusal int8_gemm_refusal(const Int8GemmRow& row, const Int8GemmShape& shape) {
+    const bool gemv = row.kind == Int8GemmKind::Gemv;
+    if (gemv && shape.m > row.tile_m) return Int8GemmRefusal::Rows;
+    if (row.alignment > 1) {
+        const std::uint64_t mixed = shape.a | shape.b | static_cast<std::uint64_t>(shape.lda) |
+                                    static_cast<std::uint64_t>(shape.ldb) |
+                                    static_cast<std::uint64_t>(shape.k);
+        if (shape.k == 0 || mixed % row.alignment != 0) return Int8GemmRefusal::Alignment;
+    }
+    const std::int64_t limit = (std::int64_t{1} << 32) - 1;
+    if (!row.wide && (shape.lda > limit / row.tile_m || shape.ldb > limit / row.tile_n)) {
+        return Int8GemmRefusal::LeadingDimension;
+    }
+    const std::int64_t tiles_m = gemv ? 1 : detail::int8_gemm_tiles(shape.m, row.tile_m);
+    const std::int64_t tiles_n = detail::int8_gemm_tiles(shape.n, row.tile_n);
+    if (!detail::int8_gemm_grid_fits(row, tiles_m, tiles_n)) return Int8GemmRefusal::Grid;
+    return Int8GemmRefusal::None;
+}
+
+// Launch geometry of a problem that the row takes. Workgroups that run together cover group_m rows of tiles,
+// so that they share what they read.
+constexpr Int8GemmGrid int8_gemm_grid(const Int8GemmRow& row, std::int64_t m, std::int64_t n) {
+    const bool gemv = row.kind == Int8GemmKind::Gemv;
+    const auto tiles_m = static_cast<std::uint32_t>(gemv ? 1 : detail::int8_gemm_tiles(m, row.tile_m));
+    const auto tiles_n = static_cast<std::uint32_t>(detail::int8_gemm_tiles(n, row.tile_n));
+    return {tiles_m * tiles_n, row.threads, tiles_m, tiles_n, 8};
+}
+
+}  // namespace ckitchen
