@@ -47,16 +47,16 @@ sources() {
 
 install_packages() {
     local -a purposes=(build tests)
-    if [[ -d $repo/kernels ]]; then purposes+=(device); fi
-    if [[ -d $repo/tools/gfxsim ]]; then purposes+=(gfxsim); fi
+    if [[ -f $repo/kernels/CMakeLists.txt ]]; then purposes+=(device); fi
+    if [[ -f $repo/tools/gfxsim/CMakeLists.txt ]]; then purposes+=(gfxsim); fi
     if [[ -d $repo/packaging/deb ]]; then purposes+=(packaging); fi
     "$repo/tools/dev/install.sh" "${purposes[@]}"
 }
 
 configure() {
     local preset=$1
-    local -a options=(-DBUILD_TESTING=ON)
-    if [[ -d $repo/kernels ]]; then options+=(-DCKITCHEN_GPU_TARGETS=all); fi
+    local -a options=(-DCKITCHEN_BUILD_TESTS=ON -DCKITCHEN_WERROR=ON)
+    if [[ -f $repo/kernels/CMakeLists.txt ]]; then options+=(-DCKITCHEN_GPU_TARGETS=all); fi
     cmake -S "$repo" -B "$build_root/$preset" --preset "$preset" "${options[@]}"
 }
 
@@ -76,7 +76,7 @@ run_tests() {
         runner+=(ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
             UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=second_deadlock_stack=1)
     fi
-    "${runner[@]}" ctest --test-dir "$build_root/$preset" --output-on-failure --no-tests=error -j "$jobs" "$@" 2>&1 |
+    "${runner[@]}" ctest --test-dir "$build_root/$preset" --output-on-failure --no-tests=error --timeout 600 -j "$jobs" "$@" 2>&1 |
         tee "$build_root/ctest-$preset.log"
 }
 

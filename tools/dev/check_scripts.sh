@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tests of the scripts around the build, on made-up machines: what GPU detection prints, what install.sh refuses, how stages count.
 # Prints one line for each failure; exit status 0 only without any.
+# shellcheck disable=SC2317  # functions are called by name, through stage
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")

@@ -42,8 +42,8 @@ stage_table() {
     local i total=0
     printf '\n%-28s %8s  %s\n' stage seconds result
     for i in "${!stage_names[@]}"; do
-        printf '%-28s %8s  %s\n' "${stage_names[i]}" "${stage_seconds[i]}" "${stage_results[i]}"
+        printf '%-44s %8s  %s\n' "${stage_names[i]}" "${stage_seconds[i]}" "${stage_results[i]}"
         if [[ ${stage_seconds[i]} != - ]]; then total=$((total + stage_seconds[i])); fi
     done
-    printf '%-28s %8d\n' total "$total"
+    printf '%-44s %8d\n' total "$total"
 }
