@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <vector>
+#include <memory>
 
 #include "cpu/partition.hpp"
 #include "cpu/reference/elements.hpp"
@@ -17,10 +17,11 @@ std::uint64_t w4a8_requant_workspace(const ck_w4a8_requant_args&) {
 void w4a8_requant(ThreadPool& pool, const ck_w4a8_requant_args& p) {
     const std::int64_t row_scratch = reference::w4a8_requant_scratch(p);
     const std::int64_t slots = std::min<std::int64_t>(pool.threads(), p.n);
-    std::vector<float> scratch(static_cast<std::size_t>(slots * row_scratch));
+    const auto scratch =
+        std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(slots * row_scratch));
     std::atomic<std::uint64_t> nonfinite{0};
     pool.parallel_for(p.n, rows_per_range(p.k), [&](std::int64_t begin, std::int64_t end, int slot) {
-        nonfinite += reference::w4a8_requant(p, begin, end, scratch.data() + slot * row_scratch);
+        nonfinite += reference::w4a8_requant(p, begin, end, scratch.get() + slot * row_scratch);
     });
     if (p.nonfinite != nullptr)
         reference::store(p.nonfinite, 0, reference::load<std::uint64_t>(p.nonfinite, 0) + nonfinite.load());

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/codebook.hpp"
 #include "cpu/reference/w4a8.hpp"
 
 namespace ckitchen::reference {
