@@ -55,6 +55,10 @@ def load_arch(path):
             if unknown:
                 fail(f"{path}: target {target['name']} names the undeclared feature {unknown[0]}")
             targets[target["name"]] = dict(target, kind=kind)
+    for target in targets.values():
+        if target["kind"] == "elf":
+            target["class_vgprs"] = min(other["vgprs_per_simd"] for other in targets.values()
+                                        if other.get("code_class") == target["code_class"])
     return arch, targets
 
 
@@ -89,8 +93,14 @@ def compile_flags(target, row):
     if row:
         defines += ["-DCKITCHEN_ONE_ROW", f"-DCKITCHEN_ROW_{row}=1"]
     if target["kind"] == "elf":
-        return ["-x", "hip", f"--offload-arch={target['name']}", "--cuda-device-only", "--no-gpu-bundle-output",
-                "-nogpuinc", "-nogpulib", "-mcode-object-version=4"] + COMMON_FLAGS + defines
+        flags = ["-x", "hip", f"--offload-arch={target['name']}", "--cuda-device-only", "--no-gpu-bundle-output",
+                 "-nogpuinc", "-nogpulib", "-mcode-object-version=4"]
+        if target["vgprs_per_simd"] > target["class_vgprs"]:
+            # Parts of one instruction set differ in the size of their register file, which steers the compiler's
+            # scheduling. Compiling for the smaller file gives them one machine code: what is tested on one is what runs
+            # on all.
+            flags += ["-Xclang", "-target-feature", "-Xclang", "-allocate1_5xvgprs"]
+        return flags + COMMON_FLAGS + defines
     # A path without a toolkit: what is installed on the building machine must not choose the PTX version.
     return ["-x", "cuda", f"--cuda-gpu-arch={target['name']}", "--cuda-device-only", "-nocudainc", "-nocudalib",
             "--cuda-path=/nonexistent", f"--cuda-feature=+ptx{target['ptx_version']}"] + COMMON_FLAGS + defines
