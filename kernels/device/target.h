@@ -66,13 +66,18 @@ CK_DEVICE uint32_t workgroup_id() {
 #endif
 }
 
-// Index of the wave in its workgroup, in a scalar register where there are any.
-CK_DEVICE uint32_t wave_id() {
+// A value that is the same in all lanes, placed in a scalar register where there are any.
+CK_DEVICE uint32_t as_scalar(uint32_t value) {
 #if defined(__AMDGCN__)
-    return __builtin_amdgcn_readfirstlane(workitem_id() / kWaveSize);
+    return __builtin_amdgcn_readfirstlane(value);
 #else
-    return workitem_id() / kWaveSize;
+    return value;
 #endif
+}
+
+// Index of the wave in its workgroup.
+CK_DEVICE uint32_t wave_id() {
+    return as_scalar(workitem_id() / kWaveSize);
 }
 
 CK_DEVICE uint32_t lane_id() {

@@ -26,13 +26,14 @@ CK_DEVICE Int8GemmTileOrigin int8_gemm_tile_origin(const Int8GemmArgs& args, uin
                                                    uint32_t tile_columns) {
     const uint32_t id = workgroup_id();
     const uint32_t per_group = args.group_m * args.tiles_n;
-    const uint32_t group = id / per_group;
+    const uint32_t group = as_scalar(id / per_group);
     const uint32_t within = id - group * per_group;
     const uint32_t first = group * args.group_m;
     const uint32_t left = args.tiles_m - first;
     const uint32_t rows = left < args.group_m ? left : args.group_m;
-    const uint32_t column = within / rows;
-    const uint32_t row = first + (within - column * rows);
+    // A division is vector arithmetic even where its operands are scalars.
+    const uint32_t column = as_scalar(within / rows);
+    const uint32_t row = as_scalar(first + (within - column * rows));
     return {static_cast<int64_t>(row) * tile_rows, static_cast<int64_t>(column) * tile_columns};
 }
 
