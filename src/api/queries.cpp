@@ -15,7 +15,7 @@ ck_status ck_prepare(ck_context* context, const ck_problem* problems, uint64_t c
         const std::size_t step = problems->struct_size;
         const auto* entry = reinterpret_cast<const unsigned char*>(problems);
         for (uint64_t i = 0; i < count; ++i, entry += step) {
-            const std::string where = fmt::format("problems[{}]", i);
+            const std::string where = "problems[" + std::to_string(i) + "]";
             ck_problem problem{};
             CK_RETURN_IF_ERROR(read_struct(entry, where.c_str(), problem));
             const ops::OperatorEntry* op = ops::find_operator(problem.op);

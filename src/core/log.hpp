@@ -3,10 +3,10 @@
 #pragma once
 
 #include <ckitchen.h>
-#include <fmt/format.h>
 
 #include <string_view>
-#include <utility>
+
+#include "core/status.hpp"
 
 namespace ckitchen {
 
@@ -18,7 +18,7 @@ template <typename... Args>
 void log(int32_t level, fmt::format_string<Args...> format, Args&&... args) noexcept {
     if (!log_enabled(level)) return;
     try {
-        log_line(level, fmt::format(format, std::forward<Args>(args)...));
+        log_line(level, format_text(format, fmt::make_format_args(args...)));
     } catch (...) {
         // A log line that cannot be formatted is dropped: logging never makes a call fail.
     }

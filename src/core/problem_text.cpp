@@ -1,5 +1,7 @@
 #include "core/problem_text.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 
 namespace ckitchen {

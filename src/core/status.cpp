@@ -1,6 +1,12 @@
 #include "core/status.hpp"
 
+#include <fmt/format.h>
+
 namespace ckitchen {
+
+std::string format_text(fmt::string_view format, fmt::format_args args) {
+    return fmt::vformat(format, args);
+}
 
 const char* status_name(ck_status code) {
     switch (code) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <ckitchen.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <utility>
@@ -26,9 +26,12 @@ class [[nodiscard]] Status {
     std::string message_;
 };
 
+// Formats out of line: the formatter's code exists once, not in every file that can fail.
+std::string format_text(fmt::string_view format, fmt::format_args args);
+
 template <typename... Args>
 Status error(ck_status code, fmt::format_string<Args...> format, Args&&... args) {
-    return {code, fmt::format(format, std::forward<Args>(args)...)};
+    return {code, format_text(format, fmt::make_format_args(args...))};
 }
 
 template <typename... Args>
