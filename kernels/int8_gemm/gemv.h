@@ -66,15 +66,11 @@ struct Int8GemmGemv {
         const uint32_t whole = args.k / kDepth * kDepth;
         CK_NO_UNROLL
         for (uint32_t k = 0; k < whole; k += kDepth) {
-            const uint32_t position = k + lane_id() * 16;
             Uint32x4 weight[kWaveColumns];
             CK_UNROLL
-            for (int n = 0; n < kWaveColumns; ++n) weight[n] = load_16_bytes(weights[n] + position);
+            for (int n = 0; n < kWaveColumns; ++n) weight[n] = load_whole(weights[n], k);
             CK_UNROLL
-            for (int m = 0; m < kRows; ++m) {
-                const Uint32x4 row = load_16_bytes(rows[m] + position);
-                accumulate(sum, m, row, weight);
-            }
+            for (int m = 0; m < kRows; ++m) accumulate(sum, m, load_whole(rows[m], k), weight);
         }
         if (whole != args.k) {
             const uint32_t position = whole + lane_id() * 16;
@@ -100,6 +96,12 @@ struct Int8GemmGemv {
         columns.load(output, column);
         const int32_t accumulator[1] = {total};
         int8_gemm_finish(output, row, column, 1, accumulator, columns);
+    }
+
+    // This lane's piece of a row of which kDepth bytes exist from k on.
+    static CK_DEVICE Uint32x4 load_whole(GlobalPointer<const uint8_t> row, uint32_t k) {
+        const uint64_t base = reinterpret_cast<uint64_t>(row) + k;
+        return load_16_bytes(global_pointer<const uint8_t>(lane_address(base, lane_id() * 16)));
     }
 
     static CK_DEVICE void accumulate(int32_t (&sum)[kResults], int m, Uint32x4 row,

@@ -1,0 +1,120 @@
+// The host's view of the rows: limits and launch geometry at their boundaries.
+
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+
+#include "../int8_gemm/int8_gemm_rows.hpp"
+
+using namespace ckitchen;
+
+namespace {
+
+int failures = 0;
+
+void expect(bool condition, const char* row, const char* what) {
+    if (condition) return;
+    ++failures;
+    std::printf("FAILED %s: %s\n", row, what);
+}
+
+const Int8GemmRow* find(std::string_view name) {
+    for (const Int8GemmRow& row : kInt8GemmRows) {
+        if (row.name == name) return &row;
+    }
+    return nullptr;
+}
+
+Int8GemmRefusal refusal(const char* name, const Int8GemmShape& shape) {
+    const Int8GemmRow* row = find(name);
+    if (row == nullptr) {
+        expect(false, name, "the row exists");
+        return Int8GemmRefusal::None;
+    }
+    return int8_gemm_refusal(*row, shape);
+}
+
+void check_list() {
+    for (std::size_t i = 0; i < kInt8GemmRowCount; ++i) {
+        const Int8GemmRow& row = kInt8GemmRows[i];
+        for (std::size_t j = 0; j < i; ++j) {
+            expect(std::string_view(row.name) != kInt8GemmRows[j].name, row.name, "names are unique");
+        }
+        expect(row.threads % 32 == 0 && row.threads <= 1024, row.name,
+               "a workgroup is whole waves, at most 1024");
+        expect(row.local_bytes <= 65536, row.name, "local memory of a workgroup is at most 64 KiB");
+        expect(std::string_view(row.feature).substr(0, 4) != "ptx_" || row.local_bytes <= 49152, row.name,
+               "static shared memory is at most 48 KiB");
+    }
+    // What a target without any other row falls back to takes everything that C can hold.
+    const Int8GemmShape anything{1, 3, 1, 1, 0, std::int64_t{1} << 40, std::int64_t{1} << 40};
+    for (const char* name : {"wmma12_general", "wmma11_general", "dot4_general", "mma_general"}) {
+        expect(refusal(name, anything) == Int8GemmRefusal::None, name,
+               "any alignment, depth and leading dimension");
+    }
+}
+
+void check_refusals() {
+    Int8GemmShape shape{256, 512, 8, 100, 64, 64, 64};
+    expect(refusal("gemv_8", shape) == Int8GemmRefusal::None, "gemv_8", "m = 8");
+    shape.m = 9;
+    expect(refusal("gemv_8", shape) == Int8GemmRefusal::Rows, "gemv_8", "m = 9");
+
+    const char* const async = "mma_async_128x128";
+    expect(refusal(async, shape) == Int8GemmRefusal::None, async, "everything aligned");
+    for (int field = 0; field < 5; ++field) {
+        Int8GemmShape odd = shape;
+        if (field == 0) odd.a += 8;
+        if (field == 1) odd.b += 1;
+        if (field == 2) odd.lda += 4;
+        if (field == 3) odd.ldb += 8;
+        if (field == 4) odd.k -= 8;
+        expect(refusal(async, odd) == Int8GemmRefusal::Alignment, async,
+               "one of a, b, lda, ldb, k not aligned");
+    }
+    shape.k = 0;
+    expect(refusal(async, shape) == Int8GemmRefusal::Alignment, async, "k = 0");
+    shape.k = 64;
+
+    const char* const tile = "wmma11_128x128";
+    shape.lda = (std::int64_t{1} << 25) - 1;
+    expect(refusal(tile, shape) == Int8GemmRefusal::None, tile, "lda * 128 just below 2^32");
+    shape.lda += 1;
+    expect(refusal(tile, shape) == Int8GemmRefusal::LeadingDimension, tile, "lda * 128 = 2^32");
+    expect(refusal("wmma11_general", shape) == Int8GemmRefusal::None, "wmma11_general", "lda * 64 = 2^31");
+    shape.lda = 64;
+    shape.ldb = std::int64_t{1} << 25;
+    expect(refusal(tile, shape) == Int8GemmRefusal::LeadingDimension, tile, "ldb * 128 = 2^32");
+    shape.ldb = 64;
+
+    // 256 work-items a workgroup: 2^24 - 1 workgroups keep the launch below 2^32 work-items.
+    shape.m = 128;
+    shape.n = ((std::int64_t{1} << 24) - 1) * 128;
+    expect(refusal(tile, shape) == Int8GemmRefusal::None, tile, "as many tiles as a launch takes");
+    shape.n += 1;
+    expect(refusal(tile, shape) == Int8GemmRefusal::Grid, tile, "one tile more");
+    shape.m = std::int64_t{1} << 62;
+    shape.n = std::int64_t{1} << 62;
+    expect(refusal(tile, shape) == Int8GemmRefusal::Grid, tile, "a product that overflows");
+}
+
+void check_grid() {
+    const Int8GemmGrid grid = int8_gemm_grid(*find("wmma12_128x256"), 129, 257);
+    expect(grid.tiles_m == 2 && grid.tiles_n == 2 && grid.groups == 4 && grid.threads == 256 &&
+               grid.group_m >= 1,
+           "wmma12_128x256", "129 x 257 is 2 x 2 tiles");
+    const Int8GemmGrid one = int8_gemm_grid(*find("dot4_64x64"), 64, 64);
+    expect(one.groups == 1 && one.threads == 128, "dot4_64x64", "64 x 64 is one tile");
+    const Int8GemmGrid vector = int8_gemm_grid(*find("gemv_8"), 8, 33);
+    expect(vector.groups == 2 && vector.tiles_m == 1, "gemv_8", "33 columns are two workgroups");
+}
+
+}  // namespace
+
+int main() {
+    check_list();
+    check_refusals();
+    check_grid();
+    std::printf("%zu rows, %d failures\n", kInt8GemmRowCount, failures);
+    return failures == 0 ? 0 : 1;
+}
