@@ -17,6 +17,7 @@ constexpr std::uint64_t kMaxMarkerBytes = 64 * 1024;
 constexpr int kMetadataDepth = 16;
 constexpr int kDefaultGroup = 16;
 constexpr int kDefaultRotation = 256;
+constexpr std::int64_t kLargestGroup = 1 << 20;
 
 // Tensors that only a quantized layer has, ours and those of other programs.
 constexpr std::array<std::string_view, 9> kSidecarSuffixes = {
@@ -34,11 +35,12 @@ bool parse_group(const json& value, const char* field, int fallback, int& out, s
         out = fallback;
         return true;
     }
-    if (!found->is_number_unsigned() || found->get<std::uint64_t>() > 1'000'000) {
+    const std::int64_t group = found->is_number_integer() ? found->get<std::int64_t>() : -1;
+    if (group < 0 || group > kLargestGroup) {
         error = std::string("field \"") + field + "\" of the marker is not a group size";
         return false;
     }
-    out = found->get<int>();
+    out = static_cast<int>(group);
     return true;
 }
 
