@@ -92,8 +92,10 @@ check_scripts() {
 # The checks of .clang-tidy, with the flags that the release build compiled each file with.
 check_tidy() {
     cd "$repo"
-    run-clang-tidy-14 -quiet -p "$build_root/release" -j "$jobs" "^$repo/src/.*\.cpp\$" >"$build_root/clang-tidy.log" 2>&1 || {
-        grep -E 'warning:|error:' -A 3 "$build_root/clang-tidy.log" || tail -n 40 "$build_root/clang-tidy.log"
+    # It colours its findings even in a file.
+    run-clang-tidy-14 -quiet -p "$build_root/release" -j "$jobs" "^$repo/src/.*\.cpp\$" 2>&1 |
+        sed 's/\x1b\[[0-9;]*m//g' >"$build_root/clang-tidy.log" || {
+        grep -E '(warning|error):' -A 3 "$build_root/clang-tidy.log" || tail -n 40 "$build_root/clang-tidy.log"
         return 1
     }
 }
