@@ -57,10 +57,14 @@ struct Int8GemmDot4Core {
         const LocalPointer<int32_t> first =
             target + workitem_id() / kLanesN * stride + workitem_id() % kLanesN;
         CK_UNROLL
-        for (int m = 0; m < kLaneRows; ++m) {
-            if (m != pass) continue;
+        for (int n = 0; n < kLaneColumns; ++n) {
+            int32_t sum = accumulator[0][n];
             CK_UNROLL
-            for (int n = 0; n < kLaneColumns; ++n) first[n * kLanesN] = accumulator[m][n];
+            for (int m = 1; m < kLaneRows; ++m) {
+                const int32_t other = accumulator[m][n];
+                sum = m == pass ? other : sum;
+            }
+            first[n * kLanesN] = sum;
         }
     }
 

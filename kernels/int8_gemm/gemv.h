@@ -25,9 +25,9 @@ CK_DEVICE int32_t sum_over_lanes(const int32_t (&value)[kCount]) {
         int32_t half[kCount / 2];
         CK_UNROLL
         for (int index = 0; index < kCount / 2; ++index) {
-            const int32_t keep = upper ? value[index + kCount / 2] : value[index];
-            const int32_t give = upper ? value[index] : value[index + kCount / 2];
-            half[index] = keep + exchange_xor<kMask>(give);
+            const int32_t low = value[index];
+            const int32_t high = value[index + kCount / 2];
+            half[index] = (upper ? high : low) + exchange_xor<kMask>(upper ? low : high);
         }
         return sum_over_lanes<kCount / 2, kMask / 2>(half);
     }

@@ -148,7 +148,7 @@ def link(args, target):
                 continue  # no kernel of this operator exists on this target
             kernels.append(kernel_list.group(1))
             rest = metadata.group(1)[kernel_list.end(1):]
-            header = re.search(r"^\t\.amdgcn_target .*\n", text, re.M).group(0)
+            header = "".join(re.findall(r"^\t\.(?:amdgcn_target|amdhsa_code_object_version) .*\n", text, re.M))
             part = os.path.join(work, f"{index}.s")
             with open(part, "w", encoding="utf-8") as file:
                 file.write(text[:metadata.start()] + text[metadata.end():])
@@ -158,7 +158,7 @@ def link(args, target):
             fail(f"{target['name']}: no kernel in {', '.join(args.inputs)}")
         notes = os.path.join(work, "notes.s")
         with open(notes, "w", encoding="utf-8") as file:
-            file.write(header + "\t.amdhsa_code_object_version 4\n\t.amdgpu_metadata\n---\namdhsa.kernels:\n" +
+            file.write(header + "\t.amdgpu_metadata\n---\namdhsa.kernels:\n" +
                        "".join(kernels) + rest + "\t.end_amdgpu_metadata\n")
         objects.append(os.path.join(work, "notes.o"))
         run([*assemble, notes, "-o", objects[-1]])
