@@ -9,7 +9,6 @@
 
 #include "core/struct_io.hpp"
 #include "cpu/thread_count.hpp"
-#include "cpu/thread_count.hpp"
 
 namespace ckitchen::cpu {
 namespace {

@@ -16,15 +16,14 @@ using reference::load;
 using reference::load_float;
 
 // The int8 grid of columns [begin, begin + count) of a weight row.
-void decode_row(const ck_w4a8_linear_args& p, std::int64_t row, std::int64_t begin, std::int64_t count,
-                std::int16_t* out) {
+void decode_row(const ck_w4a8_linear_args& p, const float* levels, std::int64_t row, std::int64_t begin,
+                std::int64_t count, std::int16_t* out) {
     for (std::int64_t i = 0; i < count;) {
         const std::int64_t grp = (begin + i) / p.group;
         const std::int64_t end = std::min(count, (grp + 1) * p.group - begin);
         const float s_rel = reference::load_s_rel(p.s_rel_dtype, p.s_rel, row * p.ld_s_rel + grp);
         std::int16_t values[kLevels];
-        for (int code = 0; code < kLevels; ++code)
-            values[code] = reference::grid_value(reference::code_level(p.layout, p.codebook, code), s_rel);
+        for (int code = 0; code < kLevels; ++code) values[code] = reference::grid_value(levels[code], s_rel);
         // Groups and panels start at even columns: a byte's two codes are always wanted together.
         for (; i < end; i += 2) {
             const int pair = load<std::uint8_t>(p.packed, row * p.ld_packed + (begin + i) / 2);
@@ -72,13 +71,15 @@ void w4a8_linear(ThreadPool& pool, const ck_w4a8_linear_args& p) {
     const bool corrected = p.layout == CK_W4A8_ASYMMETRIC;
     if (corrected) scaled_group_sums(pool, p, rows, sums);
 
+    float levels[kLevels];
+    reference::load_levels(p.layout, p.codebook, levels);
     const std::int64_t groups = p.k / p.group;
     const auto load_a = [&](std::int64_t row, std::int64_t begin, std::int64_t count, std::int16_t* out) {
         const std::int8_t* const q = rows.q + row * p.k + begin;
         for (std::int64_t i = 0; i < count; ++i) out[i] = q[i];
     };
     const auto load_b = [&](std::int64_t col, std::int64_t begin, std::int64_t count, std::int16_t* out) {
-        decode_row(p, col, begin, count, out);
+        decode_row(p, levels, col, begin, count, out);
     };
     const auto finish = [&](std::int64_t row_begin, std::int64_t row_count, std::int64_t col_begin,
                             std::int64_t cols, const std::int32_t* acc) {

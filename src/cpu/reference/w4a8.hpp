@@ -12,29 +12,47 @@ namespace ckitchen::reference {
 
 inline constexpr int kLevels = 16;
 
-// Number of levels below x; the levels are in non-descending order.
-inline int count_below(float x, const float* levels) {
-    int below = 0;
-    for (int j = 0; j < kLevels; ++j) below += levels[j] < x ? 1 : 0;
-    return below;
+// The quantizer handles a group in chunks of `Size` columns, which a tree sum adds in one tree: 16, or the
+// whole group when it has 4 or 8.
+//
+// below[i] = number of levels below x[i]; the levels are in non-descending order.
+template <int Size>
+inline void count_below(const float* x, const float* levels, std::int32_t* below) {
+    std::int32_t counts[Size] = {};
+    for (int j = 0; j < kLevels; ++j)
+        for (int i = 0; i < Size; ++i) counts[i] += levels[j] < x[i] ? 1 : 0;
+    std::copy_n(counts, Size, below);
 }
 
-// Index of the nearest of 16 non-descending levels. The two levels around x are compared by their rounded
-// distances; a tie takes the lower index.
-inline int nearest(float x, const float* levels) {
-    const int below = count_below(x, levels);
-    const int low = std::clamp(below - 1, 0, kLevels - 1);
-    const int high = std::clamp(below, 0, kLevels - 1);
-    return absolute(x - levels[high]) < absolute(x - levels[low]) ? high : low;
+// codes[i] = index of the nearest of 16 non-descending levels. The two levels around x are compared by their
+// rounded distances; a tie takes the lower index. No branch depends on the data: half of them would be
+// mispredicted.
+template <int Size>
+inline void nearest(const float* x, const float* levels, std::int32_t* codes) {
+    std::int32_t below[Size];
+    count_below<Size>(x, levels, below);
+    float low_level[Size];
+    float high_level[Size];
+    for (int i = 0; i < Size; ++i) {
+        low_level[i] = levels[std::max(below[i] - 1, 0)];
+        high_level[i] = levels[std::min(below[i], kLevels - 1)];
+    }
+    for (int i = 0; i < Size; ++i) {
+        const std::int32_t low = std::max(below[i] - 1, 0);
+        const std::int32_t high = std::min(below[i], kLevels - 1);
+        const bool high_is_nearer = absolute(x[i] - high_level[i]) < absolute(x[i] - low_level[i]);
+        codes[i] = low + (high_is_nearer ? high - low : 0);
+    }
 }
 
-// Sums 4, 8 or 16 values in a balanced pairwise tree.
-inline float tree_sum_chunk(const float* p, int count) {
-    float sums[kLevels];
-    std::copy_n(p, count, sums);
-    for (int width = count / 2; width >= 1; width /= 2)
-        for (int i = 0; i < width; ++i) sums[i] = sums[2 * i] + sums[2 * i + 1];
-    return sums[0];
+// Balanced pairwise sum.
+template <int Size>
+inline float tree_sum(const float* p) {
+    if constexpr (Size == 1) {
+        return p[0];
+    } else {
+        return tree_sum<Size / 2>(p) + tree_sum<Size / 2>(p + Size / 2);
+    }
 }
 
 // The uniform draw in [0, 1) that belongs to one element: a hash of its place in the whole tensor and the
@@ -53,9 +71,11 @@ inline float load_s_rel(ck_dtype dtype, const void* s_rel, std::int64_t index) {
     return dtype == CK_F8_E4M3 ? e4m3_to_f32(load<std::uint8_t>(s_rel, index)) : load<float>(s_rel, index);
 }
 
-// The float level of a code before scaling.
-inline float code_level(ck_w4a8_layout layout, const float* codebook, int code) {
-    return layout == CK_W4A8_CODEBOOK ? load<float>(codebook, code) : static_cast<float>(code - 8);
+// The float levels of the codes before scaling.
+inline void load_levels(ck_w4a8_layout layout, const float* codebook, float* levels) {
+    for (int code = 0; code < kLevels; ++code)
+        levels[code] =
+            layout == CK_W4A8_CODEBOOK ? load<float>(codebook, code) : static_cast<float>(code - 8);
 }
 
 // A level times its group's scale on the int8 grid. A NaN product (a NaN scale, or 0 times infinity) gives 0.

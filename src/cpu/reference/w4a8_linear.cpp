@@ -23,6 +23,8 @@ ck_int8_quantize_args w4a8_linear_quantize_args(const ck_w4a8_linear_args& p, st
 void w4a8_linear_gemm(const ck_w4a8_linear_args& p, const std::int8_t* q, const float* scale,
                       std::int64_t row_begin, std::int64_t row_end, std::int64_t col_begin,
                       std::int64_t col_end) {
+    float levels[kLevels];
+    load_levels(p.layout, p.codebook, levels);
     for (std::int64_t i = row_begin; i < row_end; ++i) {
         const std::int8_t* const x = q + i * p.k;
         const float scale_a = load<float>(scale, i);
@@ -31,7 +33,7 @@ void w4a8_linear_gemm(const ck_w4a8_linear_args& p, const std::int8_t* q, const 
             for (std::int64_t kk = 0; kk < p.k; ++kk) {
                 const float s_rel = load_s_rel(p.s_rel_dtype, p.s_rel, j * p.ld_s_rel + kk / p.group);
                 const int code = load_code(p.packed, j * p.ld_packed, kk);
-                const std::int32_t w = grid_value(code_level(p.layout, p.codebook, code), s_rel);
+                const std::int32_t w = grid_value(levels[code], s_rel);
                 acc += x[kk] * w;
             }
             float v = static_cast<float>(acc);

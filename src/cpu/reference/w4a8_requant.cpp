@@ -8,9 +8,6 @@
 namespace ckitchen::reference {
 namespace {
 
-// Columns that a tree sum takes at once: the whole group when it has 4 or 8.
-constexpr std::int64_t kChunk = 16;
-
 float largest_magnitude(const float* w, std::int64_t count) {
     float amax = 0.0f;
     for (std::int64_t i = 0; i < count; ++i) amax = larger(absolute(w[i]), amax);
@@ -45,46 +42,75 @@ void store_code_pair(const ck_w4a8_requant_args& p, std::int64_t row, std::int64
     store(p.packed, row * p.ld_packed + col / 2, static_cast<std::uint8_t>(even | (odd << 4)));
 }
 
+template <int Size>
+void divide(const float* w, float scale, float* x) {
+    for (int i = 0; i < Size; ++i) x[i] = w[i] / scale;
+}
+
 // The scale of a codebook group: from the largest magnitude, refined twice by least squares.
-float refine_group_scale(const float* w, std::int64_t group, const float* codebook) {
-    const std::int64_t chunk = std::min(group, kChunk);
+template <int Size>
+float refine_group_scale(const float* w, int group, const float* codebook) {
     float gs = larger(largest_magnitude(w, group), 1e-8f);
     for (int pass = 0; pass < 2; ++pass) {
         float num = 0.0f;
         float den = 0.0f;
-        for (std::int64_t begin = 0; begin < group; begin += chunk) {
-            float products[kChunk];
-            float squares[kChunk];
-            for (std::int64_t i = 0; i < chunk; ++i) {
-                const float value = w[begin + i];
-                const float level = codebook[nearest(value / gs, codebook)];
-                products[i] = value * level;
+        for (int begin = 0; begin < group; begin += Size) {
+            float x[Size];
+            std::int32_t codes[Size];
+            divide<Size>(w + begin, gs, x);
+            nearest<Size>(x, codebook, codes);
+            float products[Size];
+            float squares[Size];
+            for (int i = 0; i < Size; ++i) {
+                const float level = codebook[codes[i]];
+                products[i] = w[begin + i] * level;
                 squares[i] = level * level;
             }
-            const float chunk_num = tree_sum_chunk(products, static_cast<int>(chunk));
-            const float chunk_den = tree_sum_chunk(squares, static_cast<int>(chunk));
             // Chunk sums are added left to right; the first one starts the sum.
-            num = begin == 0 ? chunk_num : num + chunk_num;
-            den = begin == 0 ? chunk_den : den + chunk_den;
+            num = begin == 0 ? tree_sum<Size>(products) : num + tree_sum<Size>(products);
+            den = begin == 0 ? tree_sum<Size>(squares) : den + tree_sum<Size>(squares);
         }
         gs = larger(num / larger(den, 1e-8f), 1e-8f);
     }
     return gs;
 }
 
+// The final codes of the chunk at `col`, for the levels of its group on the grid of s_channel.
+template <int Size>
+void choose_codes(const ck_w4a8_requant_args& p, std::int64_t row, std::int64_t col, const float* w,
+                  float s_channel, const float* levels, std::int32_t* codes) {
+    float x[Size];
+    divide<Size>(w, s_channel, x);
+    if (p.seed == 0) {
+        nearest<Size>(x, levels, codes);
+        return;
+    }
+    std::int32_t below[Size];
+    count_below<Size>(x, levels, below);
+    for (int i = 0; i < Size; ++i) {
+        const int low = std::clamp(below[i] - 1, 0, kLevels - 2);
+        const float threshold = draw(p, row, col + i) * (levels[low + 1] - levels[low]) + levels[low];
+        codes[i] = low + (x[i] > threshold ? 1 : 0);
+    }
+}
+
+template <int Size>
 void requant_row_codebook(const ck_w4a8_requant_args& p, std::int64_t row, const float* w,
                           float* group_scale) {
     float codebook[kLevels];
-    for (int j = 0; j < kLevels; ++j) codebook[j] = load<float>(p.codebook, j);
+    load_levels(p.layout, p.codebook, codebook);
+    std::int32_t codes[Size];
 
     float row_max = 0.0f;
     for (std::int64_t begin = 0, grp = 0; begin < p.k; begin += p.group, ++grp) {
-        const float gs = refine_group_scale(w + begin, p.group, codebook);
-        for (std::int64_t i = 0; i < p.group; ++i) {
-            const float level = codebook[nearest(w[begin + i] / gs, codebook)];
-            row_max = larger(absolute(level * gs), row_max);
-        }
+        const float gs = refine_group_scale<Size>(w + begin, p.group, codebook);
         group_scale[grp] = gs;
+        for (std::int64_t col = begin; col < begin + p.group; col += Size) {
+            float x[Size];
+            divide<Size>(w + col, gs, x);
+            nearest<Size>(x, codebook, codes);
+            for (int i = 0; i < Size; ++i) row_max = larger(absolute(codebook[codes[i]] * gs), row_max);
+        }
     }
     const float s_channel = larger(row_max / 127.0f, 1e-8f);
     store(p.s_channel, row, s_channel);
@@ -95,16 +121,10 @@ void requant_row_codebook(const ck_w4a8_requant_args& p, std::int64_t row, const
         const float s_rel = load_s_rel(p.s_rel_dtype, p.s_rel, place);
         float levels[kLevels];
         for (int j = 0; j < kLevels; ++j) levels[j] = static_cast<float>(grid_value(codebook[j], s_rel));
-
-        const auto choose = [&](std::int64_t col) {
-            const float x = w[col] / s_channel;
-            if (p.seed == 0) return nearest(x, levels);
-            const int low = std::clamp(count_below(x, levels) - 1, 0, kLevels - 2);
-            const float threshold = draw(p, row, col) * (levels[low + 1] - levels[low]) + levels[low];
-            return low + (x > threshold ? 1 : 0);
-        };
-        for (std::int64_t col = begin; col < begin + p.group; col += 2)
-            store_code_pair(p, row, col, choose(col), choose(col + 1));
+        for (std::int64_t col = begin; col < begin + p.group; col += Size) {
+            choose_codes<Size>(p, row, col, w + col, s_channel, levels, codes);
+            for (int i = 0; i < Size; i += 2) store_code_pair(p, row, col + i, codes[i], codes[i + 1]);
+        }
     }
 }
 
@@ -156,10 +176,14 @@ std::uint64_t w4a8_requant(const ck_w4a8_requant_args& p, std::int64_t row_begin
     std::uint64_t nonfinite = 0;
     for (std::int64_t row = row_begin; row < row_end; ++row) {
         nonfinite += read_row(p, row, w);
-        if (p.layout == CK_W4A8_CODEBOOK) {
-            requant_row_codebook(p, row, w, group_scale);
-        } else {
+        if (p.layout != CK_W4A8_CODEBOOK) {
             requant_row_linear(p, row, w, group_scale);
+        } else if (p.group == 4) {
+            requant_row_codebook<4>(p, row, w, group_scale);
+        } else if (p.group == 8) {
+            requant_row_codebook<8>(p, row, w, group_scale);
+        } else {
+            requant_row_codebook<16>(p, row, w, group_scale);
         }
     }
     return nonfinite;
