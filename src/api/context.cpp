@@ -66,7 +66,7 @@ Status create(const ck_context_options& options, std::unique_ptr<ck_context>& re
         disable_operators(*context, environment.disable, "environment variable CKITCHEN_DISABLE"));
     if (options.disable) CK_RETURN_IF_ERROR(disable_operators(*context, options.disable, "options.disable"));
     CK_RETURN_IF_ERROR(make_backend(request, context->backend));
-    for (const Variant& variant : device_variants(*context->backend)) context->variants.emplace_back(variant);
+    CK_RETURN_IF_ERROR(add_variants(*context));
     CK_RETURN_IF_ERROR(force_variant(*context, environment.force_variant));
     result = std::move(context);
     return {};

@@ -1,10 +1,17 @@
 // Section 3 of ckitchen.h.
 #include "api/devices.hpp"
 
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
 #include "api/guard.hpp"
+#include "core/env.hpp"
 #include "core/struct_io.hpp"
 #include "cpu/backend.hpp"
 #include "ops/operator.hpp"
+#include "runtime/gpu_backend.hpp"
 
 namespace ckitchen::api {
 namespace {
@@ -18,30 +25,154 @@ Status check_backend(ck_backend backend) {
 
 }  // namespace
 
-int32_t device_count(ck_backend backend) {
-    return backend == CK_BACKEND_CPU ? 1 : 0;
+namespace {
+
+Status open_driver(ck_backend backend, const char* path, runtime::Driver*& driver) {
+    return backend == CK_BACKEND_HIP ? runtime::open_hip(path, driver) : runtime::open_cuda(path, driver);
 }
 
-Status device_properties(ck_backend, int32_t, ck_device_properties& properties) {
-    properties = cpu::cpu_properties();
+const char* backend_name(ck_backend backend) {
+    constexpr const char* kNames[] = {"auto", "cpu", "hip", "cuda"};
+    return kNames[backend];
+}
+
+Status make_gpu(ck_backend backend, int32_t ordinal, const char* path, std::unique_ptr<Backend>& result) {
+    runtime::Driver* driver = nullptr;
+    CK_RETURN_IF_ERROR(open_driver(backend, path, driver));
+    int count = 0;
+    CK_RETURN_IF_ERROR(driver->device_count(count));
+    if (ordinal >= count)
+        return error(CK_ERROR_NO_DEVICE, "ordinal is {}, {} has {} devices", ordinal, driver->description(),
+                     count);
+    runtime::GpuDevice* device = nullptr;
+    CK_RETURN_IF_ERROR(runtime::gpu_device(*driver, ordinal, device));
+    if (device->properties().usable != CK_OK)
+        return error(device->properties().usable, "device {} ({}): {}", ordinal, device->properties().name,
+                     device->properties().unusable_reason);
+    result = std::make_unique<runtime::GpuBackend>(*device);
+    return {};
+}
+
+// The first usable GPU: HIP before CUDA, discrete before integrated. `present` counts all, `reasons` says why
+// not.
+Status make_any_gpu(const char* path, std::unique_ptr<Backend>& result, int& present, std::string& reasons) {
+    present = 0;
+    ck_status code = CK_ERROR_NO_DEVICE;
+    for (ck_backend backend : {CK_BACKEND_HIP, CK_BACKEND_CUDA}) {
+        const int32_t count = device_count(backend);
+        for (const bool integrated : {false, true}) {
+            for (int32_t ordinal = 0; ordinal < count; ++ordinal) {
+                ck_device_properties properties{};
+                Status status = device_properties(backend, ordinal, properties);
+                const bool is_integrated = (properties.flags & CK_DEVICE_INTEGRATED) != 0;
+                if (status.ok() && is_integrated != integrated) continue;
+                if (!status.ok() && integrated) continue;
+                ++present;
+                if (status.ok()) status = make_gpu(backend, ordinal, path, result);
+                if (status.ok()) return {};
+                code = status.code();
+                reasons += (reasons.empty() ? "" : "; ") + std::string(backend_name(backend)) + " " +
+                           std::to_string(ordinal) + ": " + status.message();
+            }
+        }
+    }
+    return error(code,
+                 "{} GPUs are present and none is usable ({}); CK_CONTEXT_ALLOW_CPU_FALLBACK takes the CPU",
+                 present, reasons);
+}
+
+Status load_preferences(Preferences& preferences) {
+    const std::string& path = env().tuning;
+    if (path.empty()) return Preferences::parse(default_tuning(), "built-in preferences", preferences);
+    std::ifstream file(path, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (!file)
+        return error(CK_ERROR_INVALID_CONFIGURATION,
+                     "environment variable CKITCHEN_TUNING is '{}', which could not be read", path);
+    return Preferences::parse(text, path, preferences);
+}
+
+// Bit of a feature in Target::features.
+uint64_t feature_bit(const char* feature) {
+    const auto names = feature_names();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (std::strcmp(names[i], feature) == 0) return uint64_t{1} << i;
+    }
+    return 0;
+}
+
+}  // namespace
+
+int32_t device_count(ck_backend backend, std::string* reason) {
+    if (backend == CK_BACKEND_CPU) return 1;
+    runtime::Driver* driver = nullptr;
+    int count = 0;
+    Status status = open_driver(backend, nullptr, driver);
+    if (status.ok()) status = driver->device_count(count);
+    if (status.ok()) return count;
+    log(CK_LOG_INFO, "{}: {}", backend_name(backend), status.message());
+    if (reason) *reason = status.message();
+    return 0;
+}
+
+Status device_properties(ck_backend backend, int32_t ordinal, ck_device_properties& properties) {
+    if (backend == CK_BACKEND_CPU) {
+        properties = cpu::cpu_properties();
+        return {};
+    }
+    runtime::Driver* driver = nullptr;
+    CK_RETURN_IF_ERROR(open_driver(backend, nullptr, driver));
+    runtime::GpuDevice* device = nullptr;
+    CK_RETURN_IF_ERROR(runtime::gpu_device(*driver, ordinal, device));
+    properties = device->properties();
     return {};
 }
 
 Status make_backend(const BackendRequest& request, std::unique_ptr<Backend>& backend) {
     if (request.backend == CK_BACKEND_HIP || request.backend == CK_BACKEND_CUDA)
-        return error(CK_ERROR_NO_RUNTIME, "backend {} is not part of this build",
-                     request.backend == CK_BACKEND_HIP ? "hip" : "cuda");
+        return make_gpu(request.backend, request.ordinal, request.runtime_path, backend);
+    if (request.backend == CK_BACKEND_AUTO) {
+        int present = 0;
+        std::string reasons;
+        const Status status = make_any_gpu(request.runtime_path, backend, present, reasons);
+        if (status.ok()) return {};
+        if (present > 0 && !request.allow_cpu_fallback) return status;
+        if (present > 0) log(CK_LOG_WARN, "taking the CPU: {}", reasons);
+    }
     if (request.ordinal != 0)
         return error(CK_ERROR_NO_DEVICE, "ordinal is {}, the CPU is one device: must be 0", request.ordinal);
     backend = std::make_unique<cpu::CpuBackend>(request.threads);
     return {};
 }
 
-std::vector<Variant> device_variants(const Backend&) {
-    std::vector<Variant> result;
-    for (const ops::OperatorEntry& entry : ops::operators())
-        result.push_back({entry.op, entry.cpu_variant, nullptr});
-    return result;
+Status add_variants(ck_context& context) {
+    Preferences preferences;
+    CK_RETURN_IF_ERROR(load_preferences(preferences));
+    const bool is_cpu = context.kind() == CK_BACKEND_CPU;
+    uint64_t features = 0;
+    std::string key = "cpu";
+    if (!is_cpu) {
+        runtime::GpuDevice& device = static_cast<runtime::GpuBackend&>(*context.backend).device();
+        features = device.features();
+        key = device.preference_key();
+    }
+    for (const ops::OperatorEntry& entry : ops::operators()) {
+        std::vector<VariantSlot*> slots;
+        if (is_cpu) {
+            slots.push_back(&context.variants.emplace_back(Variant{entry.op, entry.cpu_variant, nullptr}));
+        } else if (entry.device_rows) {
+            for (const ops::DeviceRow& row : entry.device_rows()) {
+                if ((features & feature_bit(row.feature)) == 0) continue;
+                slots.push_back(&context.variants.emplace_back(Variant{entry.op, row.name, row.row}));
+            }
+        }
+        const std::string name = find_op(entry.op)->name;
+        static const std::vector<PreferenceRule> kNoRules;
+        CK_RETURN_IF_ERROR(resolve_rules(is_cpu ? kNoRules : preferences.rules(name, key), entry.metric_names,
+                                         name + "_", slots,
+                                         context.rules[static_cast<std::size_t>(entry.op)]));
+    }
+    return {};
 }
 
 }  // namespace ckitchen::api
@@ -86,7 +217,7 @@ ck_status ck_device_info(ck_backend backend, int32_t ordinal, ck_device_properti
 }
 
 const char* ck_builtin_targets(void) {
-    return "";
+    return runtime::builtin_targets();
 }
 
 }  // extern "C"

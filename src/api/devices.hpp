@@ -2,17 +2,17 @@
 #pragma once
 
 #include <memory>
-#include <vector>
+#include <string>
 
-#include "core/backend.hpp"
+#include "core/context.hpp"
 
 namespace ckitchen::api {
 
-// Backend is CPU, HIP or CUDA.
-int32_t device_count(ck_backend backend);
+// Devices of one backend (CPU, HIP or CUDA), unusable ones included. A backend whose runtime is missing or
+// has no device has none: `reason` says why.
+int32_t device_count(ck_backend backend, std::string* reason = nullptr);
 Status device_properties(ck_backend backend, int32_t ordinal, ck_device_properties& properties);
 
-// Backend may be AUTO.
 struct BackendRequest {
     ck_backend backend = CK_BACKEND_AUTO;
     int32_t ordinal = 0;
@@ -22,7 +22,7 @@ struct BackendRequest {
 };
 Status make_backend(const BackendRequest& request, std::unique_ptr<Backend>& backend);
 
-// The variants that a backend's device could run, in the order of preference within an operator.
-std::vector<Variant> device_variants(const Backend& backend);
+// Fills in the context's variants and the order in which preferences want them.
+Status add_variants(ck_context& context);
 
 }  // namespace ckitchen::api

@@ -13,6 +13,11 @@ constexpr EnvVariable kVariables[] = {
     {"CKITCHEN_THREADS", "1 to 1024", "threads of CPU contexts that ask for the default"},
     {"CKITCHEN_DISABLE", "op,op,...", "operators that answer CK_ERROR_OP_DISABLED, names without ck_"},
     {"CKITCHEN_FORCE_VARIANT", "variant name", "the only variant that its operator may run"},
+    {"CKITCHEN_TUNING", "file", "preferences between variants instead of the built-in ones"},
+    {"CKITCHEN_CODE_OBJECT_DIR", "folder",
+     "device code that adds to or replaces what is built in: <gfx>.elf, <sm>/<module>.ptx"},
+    {"CKITCHEN_HIP_LIBRARY", "path or SONAME", "the HIP runtime to open instead of searching for it"},
+    {"CKITCHEN_CUDA_LIBRARY", "path or SONAME", "the CUDA driver to open instead of libcuda.so.1"},
     {"CKITCHEN_LOG", "off, error, warn, info, dispatch, debug, trace", "log level on stderr, off by default"},
 };
 
@@ -89,6 +94,11 @@ Env Env::parse(const char* (*get)(const char* name)) {
     }
     result.disable = value_of("CKITCHEN_DISABLE");
     result.force_variant = value_of("CKITCHEN_FORCE_VARIANT");
+    result.tuning = value_of("CKITCHEN_TUNING");
+    result.code_object_dir = value_of("CKITCHEN_CODE_OBJECT_DIR");
+    result.hip_library = value_of("CKITCHEN_HIP_LIBRARY");
+    result.cuda_library = value_of("CKITCHEN_CUDA_LIBRARY");
+    result.rocm_path = value_of("ROCM_PATH");
     result.gfx_override = !value_of("HSA_OVERRIDE_GFX_VERSION").empty();
     return result;
 }

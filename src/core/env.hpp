@@ -24,6 +24,11 @@ struct Env {
     int log_level = CK_LOG_OFF;
     std::string disable;        // checked against the list of operators at context creation
     std::string force_variant;  // checked against the device's variants at context creation
+    std::string tuning;         // a file, read at context creation
+    std::string code_object_dir;
+    std::string hip_library;
+    std::string cuda_library;
+    std::string rocm_path;      // ROCM_PATH
     bool gfx_override = false;  // HSA_OVERRIDE_GFX_VERSION is set
     Status status;              // the first value that was not understood
 

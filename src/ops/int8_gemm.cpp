@@ -1,10 +1,76 @@
 #include "ops/int8_gemm.hpp"
 
+#include <array>
+
 #include "cpu/int8_gemm.hpp"
+#include "int8_gemm/int8_gemm_rows.hpp"
 #include "ops/checks.hpp"
 #include "ops/cpu.hpp"
+#include "ops/gpu.hpp"
 
 namespace ckitchen::ops {
+namespace {
+
+// A kernel is called ckitchen_<variant>.
+constexpr std::size_t kPrefixLength = sizeof("ckitchen_") - 1;
+
+constexpr auto kRows = [] {
+    std::array<DeviceRow, kInt8GemmRowCount> rows{};
+    for (std::size_t i = 0; i < kInt8GemmRowCount; ++i)
+        rows[i] = {kInt8GemmRows[i].kernel + kPrefixLength, kInt8GemmRows[i].feature, &kInt8GemmRows[i]};
+    return rows;
+}();
+
+const Int8GemmRow& row_of(const Variant& variant) {
+    return *static_cast<const Int8GemmRow*>(variant.row);
+}
+
+uint32_t device_type(ck_dtype dtype) {
+    switch (dtype) {
+        case CK_F32:
+            return kInt8GemmFloat32;
+        case CK_F16:
+            return kInt8GemmFloat16;
+        case CK_BF16:
+            return kInt8GemmBfloat16;
+        case CK_I32:
+            return kInt8GemmInt32;
+        default:
+            return kInt8GemmNone;
+    }
+}
+
+uint64_t address(const void* pointer) {
+    return reinterpret_cast<uint64_t>(pointer);
+}
+
+Status launch(ck_context& context, const ck_int8_gemm_args& args, const Variant& variant, void* stream) {
+    const Int8GemmRow& row = row_of(variant);
+    const Int8GemmGrid grid = int8_gemm_grid(row, args.m, args.n);
+    Int8GemmArgs device{};
+    device.a = address(args.a);
+    device.b = address(args.b);
+    device.c = address(args.c);
+    device.scale_a = address(args.scale_a);
+    device.scale_b = address(args.scale_b);
+    device.bias = address(args.bias);
+    device.m = args.m;
+    device.n = args.n;
+    device.lda = args.lda;
+    device.ldb = args.ldb;
+    device.ldc = args.ldc;
+    device.k = static_cast<uint32_t>(args.k);
+    device.output_type = device_type(args.out_dtype);
+    device.bias_type = args.bias ? device_type(args.bias_dtype) : kInt8GemmNone;
+    device.scale_a_stride = args.scale_a_mode == CK_SCALE_VECTOR ? 1 : 0;
+    device.scale_b_stride = args.scale_b_mode == CK_SCALE_VECTOR ? 1 : 0;
+    device.tiles_m = grid.tiles_m;
+    device.tiles_n = grid.tiles_n;
+    device.group_m = grid.group_m;
+    return gpu(context).launch(row.kernel, grid.groups, grid.threads, &device, stream);
+}
+
+}  // namespace
 
 Status check_gemm_extents(int64_t m, int64_t n, int64_t k) {
     CK_RETURN_IF_ERROR(check_extent("m", m));
@@ -38,11 +104,51 @@ void Int8Gemm::regions(const Args& args, Regions& regions) {
     regions.optional_input("bias", args.bias, 1, args.n, 0, dtype_size(args.bias_dtype));
 }
 
-uint64_t Int8Gemm::workspace(const ck_context&, const Args& args, const Variant&) {
-    return cpu::int8_gemm_workspace(args);
+uint64_t Int8Gemm::workspace(const ck_context&, const Args& args, const Variant& variant) {
+    return variant.row ? 0 : cpu::int8_gemm_workspace(args);
 }
 
-Status Int8Gemm::run(ck_context& context, const Args& args, const Variant&, void*) {
+std::span<const DeviceRow> Int8Gemm::device_rows() {
+    return kRows;
+}
+
+Metrics Int8Gemm::metrics(const Args& args) {
+    int64_t outputs = 0;
+    if (__builtin_mul_overflow(args.m, args.n, &outputs)) outputs = INT64_MAX;
+    return {args.m, args.n, args.k, outputs};
+}
+
+const char* Int8Gemm::refusal(const Args& args, const Variant& variant) {
+    if (empty(args)) return nullptr;
+    Int8GemmShape shape;
+    shape.a = address(args.a);
+    shape.b = address(args.b);
+    shape.m = args.m;
+    shape.n = args.n;
+    shape.k = args.k;
+    shape.lda = args.lda;
+    shape.ldb = args.ldb;
+    switch (int8_gemm_refusal(row_of(variant), shape)) {
+        case Int8GemmRefusal::None:
+            return nullptr;
+        case Int8GemmRefusal::Rows:
+            return "m is larger than the rows of A that it takes";
+        case Int8GemmRefusal::Alignment:
+            return "a, b, lda, ldb or k is no multiple of 16";
+        case Int8GemmRefusal::LeadingDimension:
+            return "lda or ldb is too large for 32-bit offsets inside a tile";
+        case Int8GemmRefusal::Grid:
+            return "more workgroups than a launch takes";
+    }
+    return "unknown";
+}
+
+Status Int8Gemm::prepare(ck_context& context, const Args&, const Variant& variant) {
+    return gpu(context).prepare(row_of(variant).kernel);
+}
+
+Status Int8Gemm::run(ck_context& context, const Args& args, const Variant& variant, void* stream) {
+    if (variant.row) return launch(context, args, variant, stream);
     cpu::int8_gemm(cpu_threads(context), args);
     return {};
 }

@@ -3,6 +3,7 @@
 
 #include "core/context.hpp"
 #include "core/region.hpp"
+#include "ops/operator.hpp"
 
 namespace ckitchen::ops {
 
@@ -14,11 +15,16 @@ struct Int8Gemm {
     using Args = ck_int8_gemm_args;
     static constexpr ck_op id = CK_OP_INT8_GEMM;
     static constexpr const char* cpu_variant = "int8_gemm_cpu";
+    static constexpr const char* metric_names[] = {"m", "n", "k", "outputs"};
 
     static Status normalise(Args& args);
     static bool empty(const Args& args);
     static void regions(const Args& args, Regions& regions);
     static uint64_t workspace(const ck_context& context, const Args& args, const Variant& variant);
+    static std::span<const DeviceRow> device_rows();
+    static Metrics metrics(const Args& args);
+    static const char* refusal(const Args& args, const Variant& variant);
+    static Status prepare(ck_context& context, const Args& args, const Variant& variant);
     static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream);
 };
 

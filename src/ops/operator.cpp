@@ -1,7 +1,5 @@
 #include "ops/operator.hpp"
 
-#include <cstring>
-
 #include "ops/int8_gemm.hpp"
 #include "ops/int8_linear.hpp"
 #include "ops/int8_quantize.hpp"
@@ -32,18 +30,6 @@ const OperatorEntry* find_operator(ck_op op) {
         if (entry.op == op) return &entry;
     }
     return nullptr;
-}
-
-Status select_variant(ck_context& context, ck_op op, VariantSlot*& slot) {
-    for (VariantSlot& candidate : context.variants) {
-        if (candidate.variant.op != op) continue;
-        const char* forced = context.forced[static_cast<std::size_t>(op)];
-        if (forced && std::strcmp(forced, candidate.variant.name) != 0) continue;
-        slot = &candidate;
-        return {};
-    }
-    return error(CK_ERROR_UNSUPPORTED_PROBLEM, "{} has no variant on {}", find_op(op)->name,
-                 context.backend->properties().arch);
 }
 
 }  // namespace ckitchen::ops

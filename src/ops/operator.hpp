@@ -25,10 +25,19 @@
 
 namespace ckitchen::ops {
 
+// A device variant: its public name, the feature of arch.json that it needs, its row.
+struct DeviceRow {
+    const char* name;
+    const char* feature;
+    const void* row;
+};
+
 // The operator behind a ck_op, for code that handles all of them alike.
 struct OperatorEntry {
     ck_op op;
     const char* cpu_variant;
+    std::span<const DeviceRow> (*device_rows)();
+    std::span<const char* const> metric_names;
     Status (*run)(ck_context& context, const void* args, void* stream);
     // What `run` would answer before it launches anything, and the variant that would run.
     Status (*query)(ck_context& context, const void* args, const char*& variant);
@@ -38,9 +47,6 @@ struct OperatorEntry {
 
 const OperatorEntry* find_operator(ck_op op);
 std::span<const OperatorEntry> operators();
-
-// Picks the variant of `op` for a problem. The CPU has one; a forced variant is the only candidate.
-Status select_variant(ck_context& context, ck_op op, VariantSlot*& slot);
 
 template <typename Op>
 class Call {
@@ -52,7 +58,7 @@ class Call {
         CK_RETURN_IF_ERROR(check_and_normalise(context, source, false, args));
         if (Op::empty(args)) return {};
         VariantSlot* slot = nullptr;
-        CK_RETURN_IF_ERROR(select_variant(context, Op::id, slot));
+        CK_RETURN_IF_ERROR(select(context, args, slot));
         Regions regions;
         Op::regions(args, regions);
         CK_RETURN_IF_ERROR(regions.check(false));
@@ -100,16 +106,33 @@ class Call {
     }
 
     static Status prepare(ck_context& context, const void* source) {
-        const char* variant = nullptr;
-        return query(context, source, variant);
+        Args args;
+        VariantSlot* slot = nullptr;
+        CK_RETURN_IF_ERROR(select_for_query(context, source, args, slot));
+        if constexpr (has_device_rows) {
+            if (slot->variant.row && !Op::empty(args)) return Op::prepare(context, args, slot->variant);
+        }
+        return {};
     }
 
     static constexpr OperatorEntry entry() {
-        return {Op::id, Op::cpu_variant, run, query, workspace_size, prepare};
+        OperatorEntry result{};
+        result.op = Op::id;
+        result.cpu_variant = Op::cpu_variant;
+        if constexpr (has_device_rows) {
+            result.device_rows = Op::device_rows;
+            result.metric_names = Op::metric_names;
+        }
+        result.run = run;
+        result.query = query;
+        result.workspace_size = workspace_size;
+        result.prepare = prepare;
+        return result;
     }
 
   private:
     static constexpr bool has_workspace = requires(Args args) { args.workspace; };
+    static constexpr bool has_device_rows = requires { Op::device_rows(); };
 
     static Status check_and_normalise(ck_context& context, const void* source, bool query, Args& args) {
         CK_RETURN_IF_ERROR(read_struct(source, "args", args));
@@ -128,7 +151,49 @@ class Call {
 
     static Status select_for_query(ck_context& context, const void* source, Args& args, VariantSlot*& slot) {
         CK_RETURN_IF_ERROR(check_and_normalise(context, source, true, args));
-        return select_variant(context, Op::id, slot);
+        return select(context, args, slot);
+    }
+
+    // The first variant that takes the problem, in the order that the first fitting rule gives.
+    static Status select(ck_context& context, const Args& args, VariantSlot*& slot) {
+        for (VariantSlot* candidate : candidates(context, args)) {
+            if (refusal(context, args, candidate->variant)) continue;
+            slot = candidate;
+            return {};
+        }
+        return error(CK_ERROR_UNSUPPORTED_PROBLEM, "{} has no variant on {} for this problem{}",
+                     find_op(Op::id)->name, context.backend->properties().arch,
+                     rejected(context, args, nullptr));
+    }
+
+    static std::span<VariantSlot* const> candidates(ck_context& context, const Args& args) {
+        Metrics metrics{};
+        if constexpr (has_device_rows) metrics = Op::metrics(args);
+        for (const ResolvedRule& rule : context.rules[Op::id]) {
+            if (rule.holds(metrics)) return rule.order;
+        }
+        return {};
+    }
+
+    static const char* refusal(const ck_context& context, const Args& args, const Variant& variant) {
+        const char* forced = context.forced[Op::id];
+        if (forced && forced != variant.name) return "another variant is forced";
+        if constexpr (has_device_rows) {
+            if (variant.row) return Op::refusal(args, variant);
+        }
+        return nullptr;
+    }
+
+    // " rejected=name(reason),..." for the candidates before the chosen one.
+    static std::string rejected(ck_context& context, const Args& args, const VariantSlot* chosen) {
+        std::string text;
+        for (VariantSlot* candidate : candidates(context, args)) {
+            if (candidate == chosen) break;
+            const char* reason = refusal(context, args, candidate->variant);
+            text += (text.empty() ? " rejected=" : ",") + std::string(candidate->variant.name) + "(" +
+                    (reason ? reason : "") + ")";
+        }
+        return text;
     }
 };
 

@@ -1,0 +1,90 @@
+// The GPU driver as the rest of the library sees it: one interface, filled by the HIP runtime or the CUDA
+// driver, both found at run time. Nothing here knows an operator.
+#pragma once
+
+#include <ckitchen.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/status.hpp"
+
+namespace ckitchen::runtime {
+
+struct DeviceFacts {
+    std::string name;
+    std::string arch;                // "gfx1201" without feature suffix, or "sm_90"
+    int32_t compute_capability = 0;  // 90 for 9.0; 0 on AMD
+    int32_t compute_units = 0;
+    int64_t memory_bytes = 0;
+    int64_t shared_memory_bytes = 0;  // that a workgroup may use
+    bool integrated = false;
+};
+
+using Module = void*;
+using Function = void*;
+
+// Thread-safe. Handles stay valid until the process ends: nothing is ever unloaded.
+class Driver {
+  public:
+    Driver() = default;
+    Driver(const Driver&) = delete;
+    Driver& operator=(const Driver&) = delete;
+    virtual ~Driver() = default;
+
+    virtual ck_backend backend() const = 0;
+    // For messages: "HIP 5.2 (/usr/lib/...)".
+    virtual const std::string& description() const = 0;
+    virtual bool graphs_record_launches() const = 0;
+
+    virtual Status device_count(int& count) = 0;
+    virtual Status device_facts(int ordinal, DeviceFacts& facts) = 0;
+
+    // Makes a device current on this thread and remembers what was; `leave` puts it back.
+    virtual Status enter(int ordinal, uintptr_t& previous) = 0;
+    virtual void leave(uintptr_t previous) = 0;
+
+    // The device is current in all of the following. The image stays alive as long as the process.
+    virtual Status load_module(const void* image, std::size_t size, Module& module) = 0;
+    virtual Status get_function(Module module, const char* name, Function& function) = 0;
+    // One by-value argument struct; shared memory is static. Sizes of y and z are 1.
+    virtual Status launch(Function function, uint32_t groups, uint32_t threads, const void* args,
+                          void* stream) = 0;
+
+    virtual Status allocate(uint64_t bytes, void** pointer) = 0;
+    virtual Status release(void* pointer) = 0;
+    virtual Status copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
+                        void* stream) = 0;
+    virtual Status synchronize(void* stream) = 0;
+
+    virtual bool is_capturing(void* stream) = 0;
+    // Lets this thread load code while a stream of the process captures; returns the mode to give back.
+    virtual int relax_capture() = 0;
+    virtual void restore_capture(int mode) = 0;
+};
+
+// The process's driver of a kind, opened on first use and kept. `path` NULL: the environment's or a known
+// name. A failure is not remembered.
+Status open_hip(const char* path, Driver*& driver);
+Status open_cuda(const char* path, Driver*& driver);
+
+// Current device for the life of the object.
+class DeviceScope {
+  public:
+    DeviceScope(Driver& driver, int ordinal) : driver_(driver), status_(driver.enter(ordinal, previous_)) {}
+    ~DeviceScope() {
+        if (status_.ok()) driver_.leave(previous_);
+    }
+    DeviceScope(const DeviceScope&) = delete;
+    DeviceScope& operator=(const DeviceScope&) = delete;
+
+    const Status& status() const { return status_; }
+
+  private:
+    Driver& driver_;
+    uintptr_t previous_ = 0;
+    Status status_;
+};
+
+}  // namespace ckitchen::runtime

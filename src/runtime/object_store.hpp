@@ -1,0 +1,34 @@
+// Where device code comes from: a folder that the user names, else what is embedded in the library.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "core/status.hpp"
+#include "runtime/embedded_objects.hpp"
+
+namespace ckitchen::runtime {
+
+// Device code as a driver takes it: a whole ELF file, or PTX text with its NUL. Lies in anonymous memory and
+// stays there: drivers keep pointers into it, and some look up the file behind an address.
+struct CodeImage {
+    const void* data = nullptr;
+    std::size_t size = 0;
+};
+
+// Is there code for a target at all?
+bool has_code(const std::string& target);
+
+// `module` as in EmbeddedObject. A folder's file is <target>.elf for AMD, <target>/<module>.ptx for PTX. AMD
+// files are checked before a driver sees them: ELF of an AMDGPU, the target's machine number, a code object
+// version that exists.
+Status load_image(const Target& target, const std::string& module, CodeImage& image);
+
+// The checks of an AMD file; `source` names it in messages.
+Status check_code_object(const void* data, std::size_t size, const Target& target, const std::string& source);
+
+// All targets with embedded code, for messages and ck_builtin_targets: space-separated, each once, static
+// text.
+const char* builtin_targets();
+
+}  // namespace ckitchen::runtime
