@@ -1,0 +1,76 @@
+#include "lane_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "valu.hpp"
+
+namespace ckitchen::gfxsim {
+
+Space LaneAddresses::space_of(int lane) const {
+    if (!mixed) return space;
+    const uint64_t high = at[lane] & 0xffffffff00000000ull;
+    return high == kSharedAperture ? Space::kLds : high == kPrivateAperture ? Space::kScratch : Space::kGlobal;
+}
+
+uint8_t* global_pointer(Wave& w, uint64_t address, uint32_t bytes, bool write, int lane) {
+    w.worker->cache.get(address, bytes, write, lane, w.worker->device);
+    const uint32_t unit = std::min(bytes, 4u);
+    if (w.worker->strict_alignment && address % unit != 0)
+        raise(FaultKind::kMisaligned, lane,
+              "access of " + std::to_string(bytes) + " bytes at " + hex(address) + " is not aligned to " +
+                  std::to_string(unit));
+    return reinterpret_cast<uint8_t*>(address);
+}
+
+uint8_t* lds_pointer(Wave& w, uint32_t address, uint32_t bytes, int lane) {
+    std::vector<uint8_t>& lds = w.group->lds;
+    if (address > lds.size() || lds.size() - address < bytes)
+        raise(FaultKind::kLdsRange, lane,
+              "access of " + std::to_string(bytes) + " bytes at LDS offset " + std::to_string(address) +
+                  ", the workgroup has " + std::to_string(lds.size()) + " bytes");
+    const uint32_t unit = std::min(bytes, 4u);
+    if (w.worker->strict_alignment && address % unit != 0)
+        raise(FaultKind::kMisaligned, lane,
+              "LDS access of " + std::to_string(bytes) + " bytes at offset " + std::to_string(address) +
+                  " is not aligned to " + std::to_string(unit));
+    return lds.data() + address;
+}
+
+namespace {
+
+uint8_t* scratch_byte(Wave& w, uint32_t address, int lane) {
+    return reinterpret_cast<uint8_t*>(&w.scratch[(address >> 2) * kLanes + static_cast<uint32_t>(lane)]) + (address & 3);
+}
+
+void check_scratch(const Wave& w, uint32_t address, uint32_t bytes, int lane) {
+    if (address <= w.scratch_lane_bytes && w.scratch_lane_bytes - address >= bytes) return;
+    raise(FaultKind::kScratchRange, lane,
+          "access of " + std::to_string(bytes) + " bytes at scratch offset " + std::to_string(address) +
+              ", a lane has " + std::to_string(w.scratch_lane_bytes) + " bytes");
+}
+
+}  // namespace
+
+void scratch_read(Wave& w, uint32_t address, uint32_t bytes, int lane, uint8_t* out) {
+    check_scratch(w, address, bytes, lane);
+    for (uint32_t i = 0; i < bytes; ++i) out[i] = *scratch_byte(w, address + i, lane);
+}
+
+void scratch_write(Wave& w, uint32_t address, uint32_t bytes, int lane, const uint8_t* in) {
+    check_scratch(w, address, bytes, lane);
+    for (uint32_t i = 0; i < bytes; ++i) *scratch_byte(w, address + i, lane) = in[i];
+}
+
+bool global_range_check(Wave& w, const LaneAddresses& a, uint32_t exec, uint32_t bytes, bool write) {
+    if (a.mixed || a.space != Space::kGlobal || exec == 0 || w.worker->strict_alignment) return false;
+    const int first = std::countr_zero(exec);
+    const AccessCache::Range& r = w.worker->cache.get(a.at[first], bytes, write, first, w.worker->device);
+    const uint64_t base = r.base, last = r.end - bytes;
+    uint32_t outside = 0;
+    GFXSIM_LANES outside |= ((a.at[l] < base) | (a.at[l] > last)) & (exec >> l & 1);
+    return outside == 0;
+}
+
+}  // namespace ckitchen::gfxsim

@@ -1,0 +1,139 @@
+#include "memory.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace ckitchen::gfxsim {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kGuard = 64 * 1024;
+constexpr size_t kGraveyardLimit = 4096;
+// A byte that makes a large negative int8, a NaN-free but absurd bf16 and an unlikely pointer.
+constexpr int kPoison = 0xcb;
+
+uint64_t round_up(uint64_t v, uint64_t to) { return (v + to - 1) / to * to; }
+
+}  // namespace
+
+MemoryMap& MemoryMap::instance() {
+    // Never destroyed: a client may free memory from its own static destructors.
+    static MemoryMap* map = new MemoryMap;
+    return *map;
+}
+
+void* MemoryMap::allocate(uint64_t size, MemoryKind kind, int device, unsigned flags, uint64_t limit) {
+    if (size == 0 || size > (1ull << 46)) return nullptr;
+    if (kind == MemoryKind::kDevice && used(device) + size > limit) return nullptr;
+    const uint64_t body = round_up(size, kPage);
+    const uint64_t total = body + 2 * kGuard;
+    void* map = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) return nullptr;
+    uint8_t* base = static_cast<uint8_t*>(map) + kGuard;
+    if (mprotect(base, body, PROT_READ | PROT_WRITE) != 0) {
+        munmap(map, total);
+        return nullptr;
+    }
+    if (kind == MemoryKind::kDevice || kind == MemoryKind::kHost) std::memset(base, kPoison, body);
+    std::lock_guard lock(mutex_);
+    Allocation a;
+    a.base = reinterpret_cast<uint64_t>(base);
+    a.size = size;
+    a.kind = kind;
+    a.device = device;
+    a.flags = flags;
+    a.serial = next_serial_++;
+    a.map_base = reinterpret_cast<uint64_t>(map);
+    a.map_size = total;
+    // The kernel may hand out again a range whose former tenant is still remembered.
+    for (auto it = by_base_.lower_bound(a.map_base); it != by_base_.end() && it->first < a.map_base + total;)
+        it = by_base_.erase(it);
+    by_base_[a.base] = a;
+    return base;
+}
+
+bool MemoryMap::release(void* p, MemoryKind kind) {
+    std::lock_guard lock(mutex_);
+    auto it = by_base_.find(reinterpret_cast<uint64_t>(p));
+    if (it == by_base_.end() || !it->second.live || it->second.kind != kind) return false;
+    Allocation& a = it->second;
+    a.live = false;
+    // Keeps the address range but gives the memory back, so that a stale access is recognised.
+    mmap(reinterpret_cast<void*>(a.map_base), a.map_size, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    graveyard_.push_back(a.base);
+    if (graveyard_.size() > kGraveyardLimit) {
+        auto old = by_base_.find(graveyard_.front());
+        graveyard_.erase(graveyard_.begin());
+        if (old != by_base_.end() && !old->second.live) {
+            munmap(reinterpret_cast<void*>(old->second.map_base), old->second.map_size);
+            by_base_.erase(old);
+        }
+    }
+    return true;
+}
+
+void MemoryMap::set_writable(const void* p, bool writable) {
+    std::lock_guard lock(mutex_);
+    auto it = by_base_.find(reinterpret_cast<uint64_t>(p));
+    if (it != by_base_.end()) it->second.writable = writable;
+}
+
+const Allocation* MemoryMap::lookup(uint64_t address) const {
+    auto it = by_base_.upper_bound(address);
+    if (it == by_base_.begin()) return nullptr;
+    --it;
+    return address - it->second.base < it->second.size ? &it->second : nullptr;
+}
+
+bool MemoryMap::find(uint64_t address, Allocation& out) const {
+    std::lock_guard lock(mutex_);
+    const Allocation* a = lookup(address);
+    if (a) out = *a;
+    return a != nullptr;
+}
+
+uint64_t MemoryMap::used(int device) const {
+    std::lock_guard lock(mutex_);
+    uint64_t sum = 0;
+    for (const auto& [base, a] : by_base_)
+        if (a.live && a.kind == MemoryKind::kDevice && a.device == device) sum += a.size;
+    return sum;
+}
+
+std::string MemoryMap::describe(uint64_t address) const {
+    std::lock_guard lock(mutex_);
+    const auto text = [](const Allocation& a) {
+        static constexpr const char* kNames[] = {"device memory", "host memory", "code object", "kernarg segment",
+                                                 "internal buffer"};
+        char buffer[160];
+        std::snprintf(buffer, sizeof buffer, "%s%s #%llu [0x%llx, +%llu bytes)", a.live ? "" : "freed ",
+                      kNames[static_cast<int>(a.kind)], static_cast<unsigned long long>(a.serial),
+                      static_cast<unsigned long long>(a.base), static_cast<unsigned long long>(a.size));
+        return std::string(buffer);
+    };
+    char number[96];
+    auto it = by_base_.upper_bound(address);
+    std::string out;
+    if (it != by_base_.begin()) {
+        const Allocation& before = std::prev(it)->second;
+        if (address - before.base < before.size) {
+            std::snprintf(number, sizeof number, "byte %llu of ",
+                          static_cast<unsigned long long>(address - before.base));
+            return number + text(before);
+        }
+        std::snprintf(number, sizeof number, "%llu bytes past the end of ",
+                      static_cast<unsigned long long>(address - before.base - before.size));
+        out = number + text(before);
+    }
+    if (it != by_base_.end()) {
+        std::snprintf(number, sizeof number, "%s%llu bytes before ", out.empty() ? "" : ", ",
+                      static_cast<unsigned long long>(it->second.base - address));
+        out += number + text(it->second);
+    }
+    return out.empty() ? "no allocation exists" : out;
+}
+
+}  // namespace ckitchen::gfxsim

@@ -1,0 +1,38 @@
+#include "options.hpp"
+
+#include <cstdlib>
+
+namespace ckitchen::gfxsim {
+namespace {
+
+constexpr uint64_t kDefaultLimit = 200'000'000;
+
+std::string text(const char* name) {
+    const char* v = std::getenv(name);
+    return v ? v : "";
+}
+
+uint64_t number(const char* name, uint64_t otherwise) {
+    const std::string v = text(name);
+    char* end = nullptr;
+    const unsigned long long n = std::strtoull(v.c_str(), &end, 0);
+    return v.empty() || *end ? otherwise : n;
+}
+
+}  // namespace
+
+Options Options::from_environment() {
+    Options o;
+    o.execute = text("GFXSIM_EXEC") != "off";
+    o.threads = static_cast<unsigned>(number("GFXSIM_THREADS", 0));
+    o.instruction_limit = number("GFXSIM_LIMIT", kDefaultLimit);
+    o.strict_alignment = text("GFXSIM_ALIGN") == "strict";
+    o.trace = static_cast<int>(number("GFXSIM_TRACE", 0));
+    o.trace_file = text("GFXSIM_TRACE_FILE");
+    o.trace_group = text("GFXSIM_TRACE_GROUP");
+    o.report_file = text("GFXSIM_REPORT");
+    o.stats_file = text("GFXSIM_STATS");
+    return o;
+}
+
+}  // namespace ckitchen::gfxsim

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "options.hpp"
+#include "wave.hpp"
+
+namespace ckitchen::gfxsim {
+
+/// Writes every executed instruction with what it wrote: level 1 the first four lanes of a vector result, level
+/// 2 all of them.
+class Trace {
+  public:
+    explicit Trace(const Options& options);
+    ~Trace();
+    Trace(const Trace&) = delete;
+    Trace& operator=(const Trace&) = delete;
+
+    void after(const Wave& w, const Inst& inst);
+
+  private:
+    int level_;
+    std::string group_;
+    std::FILE* out_;
+};
+
+}  // namespace ckitchen::gfxsim

@@ -1,0 +1,43 @@
+#include "vopd.hpp"
+
+#include "op_table.hpp"
+#include "valu.hpp"
+#include "wave.hpp"
+
+namespace ckitchen::gfxsim {
+namespace {
+
+void run_vopd(Wave& w, const Inst& inst) {
+    // X was decoded to write a temporary register, so Y still reads what X overwrites.
+    const Inst& y = *inst.pair;
+    const Inst& x = *y.pair;
+    x.fn(w, x);
+    y.fn(w, y);
+    store_words(w.v[inst.dst[0].reg].data(), w.v[kVopdTemporary].data(), w.exec());
+}
+
+}  // namespace
+
+bool combine_vopd(Inst& x, Inst& y, Inst& out, std::string& why) {
+    if (x.dst_count != 1 || y.dst_count != 1 || x.dst[0].kind != OperandKind::kVgpr ||
+        y.dst[0].kind != OperandKind::kVgpr) {
+        why = "a VOPD half without a vector destination";
+        return false;
+    }
+    if ((x.dst[0].reg ^ y.dst[0].reg) % 2 == 0) {
+        why = "VOPD destinations must be one even and one odd register";
+        return false;
+    }
+    static const OpSpec dual{"v_dual", &run_vopd, InstClass::kVopd, Form::kPlain, 0, {}, {}, 0};
+    out.spec = &dual;
+    out.fn = &run_vopd;
+    out.dst_count = 2;
+    out.dst[0] = x.dst[0];
+    out.dst[1] = y.dst[0];
+    out.pair = &y;
+    x.dst[0].reg = kVopdTemporary;
+    y.pair = &x;
+    return true;
+}
+
+}  // namespace ckitchen::gfxsim

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "inst.hpp"
+
+namespace ckitchen::gfxsim {
+
+/// Makes `out` the dual-issue instruction of `x` and `y`. False, with the reason, when the pair breaks a rule
+/// of the encoding. Both stay referenced by `out`.
+bool combine_vopd(Inst& x, Inst& y, Inst& out, std::string& why);
+
+}  // namespace ckitchen::gfxsim
