@@ -281,6 +281,9 @@ bool Decoder::parse_operands(const AsmText& t, const OpSpec& spec, Inst& inst, s
             why = "operand " + operands[at] + " is not understood";
             return false;
         }
+        // The null register reads as zero.
+        Operand& o = inst.src[inst.src_count];
+        if (o.kind == OperandKind::kSgpr && o.reg == kNullRegister) set_constant(o, 0, type_words(type));
         ++inst.src_count;
         ++at;
     }
@@ -370,6 +373,8 @@ bool Decoder::parse_constant(std::string_view token, Type type, Operand& out) {
         set_constant(out, static_cast<uint64_t>(v), 2);
         return true;
     }
+    // "lit(x)" is a literal whose value an inline constant could also hold.
+    if (const std::string_view lit = call_argument(token, "lit"); !lit.empty()) return parse_constant(lit, type, out);
     // Aperture bases have their value in the upper dword; a 32-bit read sees that dword.
     for (const auto& [name, value] : {std::pair<std::string_view, uint64_t>{"src_shared_base", kSharedAperture},
                                       {"src_private_base", kPrivateAperture},
