@@ -6,19 +6,84 @@
 namespace ckitchen {
 
 typedef Uint32x4 UnalignedUint32x4 __attribute__((aligned(1)));
-typedef Uint32x4 DwordAlignedUint32x4 __attribute__((aligned(4)));
 
-// 16 bytes from any address. amdgcn accesses unaligned global memory in hardware, with one instruction and no
-// cost when the address happens to be aligned; PTX needs natural alignment, so the widest access that the
-// address allows is picked at run time.
+// Whether the hardware takes vector accesses at any address. amdgcn does, with one instruction and at no cost
+// when the address happens to be aligned; PTX traps.
+#if defined(__AMDGCN__)
+constexpr bool kUnalignedAccess = true;
+#else
+constexpr bool kUnalignedAccess = false;
+#endif
+
+#if defined(__NVPTX__)
+
+// 16 bytes from an address that is not a multiple of 16: the three aligned words that lie inside and four
+// single bytes, some before these words, the others behind. Nothing outside the 16 bytes is read.
+CK_DEVICE Uint32x4 load_16_unaligned_bytes(GlobalPointer<const uint8_t> address) {
+    const uint32_t offset = static_cast<uint32_t>(reinterpret_cast<uint64_t>(address)) % 4;
+    const uint32_t before = 4 - offset;
+    uint32_t ends = 0;
+    CK_UNROLL
+    for (uint32_t index = 0; index < 4; ++index) {
+        ends |= static_cast<uint32_t>(address[index < before ? index : index + 12]) << 8 * index;
+    }
+    const GlobalPointer<const uint32_t> words =
+        reinterpret_cast<GlobalPointer<const uint32_t>>(address + before);
+    const uint64_t first = words[0];
+    const uint64_t second = words[1];
+    const uint64_t third = words[2];
+    const uint32_t down = 8 * offset;
+    const uint32_t up = 32 - down;
+    const uint32_t low = ~0u >> down;  // the bytes of `ends` that come first
+    return Uint32x4{(ends & low) | static_cast<uint32_t>(first << up),
+                    static_cast<uint32_t>((second << 32 | first) >> down),
+                    static_cast<uint32_t>((third << 32 | second) >> down),
+                    static_cast<uint32_t>(third >> down) | (ends & ~low)};
+}
+
+#endif
+
+#if defined(__NVPTX__)
+
+// 16 bytes from any address by the five aligned words that they touch: reads up to three bytes on either
+// side.
+CK_DEVICE Uint32x4 load_16_bytes_and_neighbours(GlobalPointer<const uint8_t> address) {
+    const uint32_t offset = static_cast<uint32_t>(reinterpret_cast<uint64_t>(address)) % 4;
+    const GlobalPointer<const uint32_t> words =
+        reinterpret_cast<GlobalPointer<const uint32_t>>(address - offset);
+    uint32_t word[5];
+    CK_UNROLL
+    for (int index = 0; index < 5; ++index) word[index] = words[index];
+    Uint32x4 value;
+    CK_UNROLL
+    for (int index = 0; index < 4; ++index) {
+        value[index] =
+            static_cast<uint32_t>((static_cast<uint64_t>(word[index + 1]) << 32 | word[index]) >> 8 * offset);
+    }
+    return value;
+}
+
+#endif
+
+// What a load of 16 bytes may assume of its address.
+enum class LoadPlace {
+    Aligned,   // a multiple of 16
+    Anywhere,  // nothing
+    Inside,    // four bytes before it and four behind the 16 can be read too
+};
+
+template <LoadPlace kPlace>
 CK_DEVICE Uint32x4 load_16_bytes(GlobalPointer<const uint8_t> address) {
 #if defined(__AMDGCN__)
     return *reinterpret_cast<GlobalPointer<const UnalignedUint32x4>>(address);
 #else
-    const uint32_t low_bits = static_cast<uint32_t>(reinterpret_cast<uint64_t>(address)) % 16;
-    if (low_bits == 0) return *reinterpret_cast<GlobalPointer<const Uint32x4>>(address);
-    if (low_bits % 4 == 0) return *reinterpret_cast<GlobalPointer<const DwordAlignedUint32x4>>(address);
-    return *reinterpret_cast<GlobalPointer<const UnalignedUint32x4>>(address);
+    if constexpr (kPlace == LoadPlace::Aligned) {
+        return *reinterpret_cast<GlobalPointer<const Uint32x4>>(address);
+    } else if constexpr (kPlace == LoadPlace::Inside) {
+        return load_16_bytes_and_neighbours(address);
+    } else {
+        return load_16_unaligned_bytes(address);
+    }
 #endif
 }
 
@@ -45,7 +110,7 @@ CK_DEVICE Uint32x4 load_16_bytes_of_row(GlobalPointer<const uint8_t> row, uint32
     Uint32x4 value = {0, 0, 0, 0};
     if (length >= 16) {
         const uint32_t last = length - 16;
-        value = load_16_bytes(row + (position < last ? position : last));
+        value = load_16_bytes<LoadPlace::Anywhere>(row + (position < last ? position : last));
         const uint32_t excess = position > last ? position - last : 0;
         value = shift_bytes_down(value, excess & 15);
         if (excess >= 16) value = Uint32x4{0, 0, 0, 0};

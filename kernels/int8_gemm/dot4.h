@@ -71,7 +71,7 @@ struct Int8GemmDot4Core {
     static CK_DEVICE uint32_t pass_row(int pass, uint32_t row) { return pass * kLanesM + row; }
 };
 
-template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, typename Offset>
+template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, int kAlignment, typename Offset>
 struct Int8GemmDot4 {
     static constexpr int kThreads = kWavesM * kWavesN * kWaveSize;
     using Core = Int8GemmDot4Core<kRows, kColumns, kDepth, kWavesM, kWavesN>;

@@ -33,7 +33,7 @@ CK_DEVICE int32_t sum_over_lanes(const int32_t (&value)[kCount]) {
     }
 }
 
-template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, typename Offset>
+template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, int kAlignment, typename Offset>
 struct Int8GemmGemv {
     static constexpr int kThreads = kWavesN * kWaveSize;
     static constexpr int kLocalBytes = 0;
@@ -47,13 +47,13 @@ struct Int8GemmGemv {
         const int64_t first_column =
             static_cast<int64_t>(workgroup_id()) * kColumns + wave_id() * kWaveColumns;
         if (first_column >= args.n) return;
-        GlobalPointer<const uint8_t> weights[kWaveColumns];
+        Pointer weights[kWaveColumns];
         CK_UNROLL
         for (int n = 0; n < kWaveColumns; ++n) {
             const int64_t column = first_column + n < args.n ? first_column + n : args.n - 1;
             weights[n] = global_pointer<const uint8_t>(args.b) + column * args.ldb;
         }
-        GlobalPointer<const uint8_t> rows[kRows];
+        Pointer rows[kRows];
         CK_UNROLL
         for (int m = 0; m < kRows; ++m) {
             const int64_t row = m < args.m ? m : args.m - 1;
@@ -68,21 +68,17 @@ struct Int8GemmGemv {
         for (uint32_t k = 0; k < whole; k += kDepth) {
             Uint32x4 weight[kWaveColumns];
             CK_UNROLL
-            for (int n = 0; n < kWaveColumns; ++n) weight[n] = load_whole(weights[n], k);
+            for (int n = 0; n < kWaveColumns; ++n) weight[n] = load_piece(weights[n], k);
             CK_UNROLL
-            for (int m = 0; m < kRows; ++m) accumulate(sum, m, load_whole(rows[m], k), weight);
+            for (int m = 0; m < kRows; ++m) accumulate(sum, m, load_piece(rows[m], k), weight);
         }
         if (whole != args.k) {
-            const uint32_t position = whole + lane_id() * 16;
             Uint32x4 weight[kWaveColumns];
             CK_UNROLL
-            for (int n = 0; n < kWaveColumns; ++n)
-                weight[n] = load_16_bytes_of_row(weights[n], position, args.k);
+            for (int n = 0; n < kWaveColumns; ++n) weight[n] = load_last_piece(weights[n], whole, args.k);
             CK_UNROLL
-            for (int m = 0; m < kRows; ++m) {
-                const Uint32x4 row = load_16_bytes_of_row(rows[m], position, args.k);
-                accumulate(sum, m, row, weight);
-            }
+            for (int m = 0; m < kRows; ++m)
+                accumulate(sum, m, load_last_piece(rows[m], whole, args.k), weight);
         }
 
         const int32_t total = sum_over_lanes<kResults, kWaveSize / 2>(sum);
@@ -98,10 +94,23 @@ struct Int8GemmGemv {
         int8_gemm_finish(output, row, column, 1, accumulator, columns);
     }
 
-    // This lane's piece of a row of which kDepth bytes exist from k on.
-    static CK_DEVICE Uint32x4 load_whole(GlobalPointer<const uint8_t> row, uint32_t k) {
+    using Pointer = GlobalPointer<const uint8_t>;
+    static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
+
+    // This lane's 16 bytes of the kDepth bytes of a row from k on.
+    static CK_DEVICE Uint32x4 load_piece(Pointer row, uint32_t k) {
         const uint64_t base = reinterpret_cast<uint64_t>(row) + k;
-        return load_16_bytes(global_pointer<const uint8_t>(lane_address(base, lane_id() * 16)));
+        return load_16_bytes<kPlace>(global_pointer<const uint8_t>(lane_address(base, lane_id() * 16)));
+    }
+
+    // The same where the row ends before kDepth bytes.
+    static CK_DEVICE Uint32x4 load_last_piece(Pointer row, uint32_t k, uint32_t length) {
+        const uint32_t position = k + lane_id() * 16;
+        if constexpr (kAlignment == 16) {
+            return position < length ? load_16_bytes<kPlace>(row + position) : Uint32x4{0, 0, 0, 0};
+        } else {
+            return load_16_bytes_of_row(row, position, length);
+        }
     }
 
     static CK_DEVICE void accumulate(int32_t (&sum)[kResults], int m, Uint32x4 row,

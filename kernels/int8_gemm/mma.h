@@ -107,7 +107,7 @@ struct Int8GemmMmaCore {
     }
 };
 
-template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, typename Offset>
+template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, int kAlignment, typename Offset>
 struct Int8GemmMma {
     static constexpr int kThreads = kWavesM * kWavesN * kWaveSize;
     using Core = Int8GemmMmaCore<kRows, kColumns, kDepth, kWavesM, kWavesN, Int8GemmPaddedRows>;
@@ -129,6 +129,7 @@ struct Int8GemmAsyncStage {
                   "a chunk covers whole rows, in blocks that the permutation of pieces keeps apart");
 
     GlobalPointer<const uint8_t> source[kChunks];
+    bool row_exists[kChunks];
     uint32_t target;
 
     CK_DEVICE void open(uint64_t address, int64_t first_row, int64_t rows, int64_t stride) {
@@ -139,22 +140,27 @@ struct Int8GemmAsyncStage {
         for (int chunk = 0; chunk < kChunks; ++chunk) {
             const int64_t wanted = first_row + lane_row + chunk * kRowStep;
             const int64_t row = wanted < rows ? wanted : rows - 1;
+            row_exists[chunk] = wanted < rows;
             source[chunk] = global_pointer<const uint8_t>(address) + row * stride + column;
         }
     }
 
     CK_DEVICE void copy(LocalPointer<uint8_t> stage, uint32_t k, uint32_t length) const {
-        const bool exists = k + workitem_id() % kLanesPerRow * 16 < length;
+        const bool piece_exists = k + workitem_id() % kLanesPerRow * 16 < length;
         CK_UNROLL
         for (int chunk = 0; chunk < kChunks; ++chunk) {
+            // A copy of no bytes reads nothing: many workgroups reading one row again and again would queue
+            // up for it.
             copy_async_16_bytes(stage + target + chunk * kRowStep * Core::kStride,
-                                exists ? source[chunk] + k : source[chunk], exists ? 16 : 0);
+                                piece_exists ? source[chunk] + k : source[chunk],
+                                piece_exists && row_exists[chunk] ? 16 : 0);
         }
     }
 };
 
-template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, typename Offset>
+template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, int kAlignment, typename Offset>
 struct Int8GemmMmaAsync {
+    static_assert(kAlignment == 16, "cp.async copies aligned pieces");
     static constexpr int kThreads = kWavesM * kWavesN * kWaveSize;
     using Core = Int8GemmMmaCore<kRows, kColumns, kDepth, kWavesM, kWavesN, Int8GemmSwizzledRows>;
     static constexpr int kLocalBytes = Core::kLocalBytes;

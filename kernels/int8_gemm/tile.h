@@ -49,6 +49,7 @@ struct Int8GemmStage {
     GlobalPointer<const uint8_t> tile;  // first row of the tile
     Offset offset[kChunks];             // from there to this lane's 16 bytes of k = 0
     Uint32x4 value[kChunks];
+    LoadPlace place;  // of all chunks of whole steps
 
     static CK_DEVICE uint32_t column() { return workitem_id() % kLanesPerRow * 16; }
 
@@ -58,6 +59,10 @@ struct Int8GemmStage {
         tile = global_pointer<const uint8_t>(address) + first_row * stride;
         const int64_t left = rows - first_row;
         const uint32_t last = (left < kRows ? static_cast<uint32_t>(left) : kRows) - 1;
+        place = LoadPlace::Anywhere;
+        if (first_row != 0 && left > kRows) place = LoadPlace::Inside;  // between other rows of the operand
+        if (kUnalignedAccess || (address | static_cast<uint64_t>(stride)) % 16 == 0)
+            place = LoadPlace::Aligned;
         CK_UNROLL
         for (int chunk = 0; chunk < kChunks; ++chunk) {
             const uint32_t wanted = workitem_id() / kLanesPerRow + chunk * kRowStep;
@@ -68,9 +73,22 @@ struct Int8GemmStage {
 
     CK_DEVICE void load(uint32_t k) {
         const uint64_t base = reinterpret_cast<uint64_t>(tile) + k;
+        // The test stands outside of the loop so that the loads of all chunks are under way together.
+        if (place == LoadPlace::Aligned) {
+            load_chunks<LoadPlace::Aligned>(base);
+        } else if (place == LoadPlace::Inside) {
+            load_chunks<LoadPlace::Inside>(base);
+        } else {
+            load_chunks<LoadPlace::Anywhere>(base);
+        }
+    }
+
+    template <LoadPlace kPlace>
+    CK_DEVICE void load_chunks(uint64_t base) {
         CK_UNROLL
         for (int chunk = 0; chunk < kChunks; ++chunk) {
-            value[chunk] = load_16_bytes(global_pointer<const uint8_t>(lane_address(base, offset[chunk])));
+            value[chunk] =
+                load_16_bytes<kPlace>(global_pointer<const uint8_t>(lane_address(base, offset[chunk])));
         }
     }
 

@@ -85,7 +85,7 @@ struct Int8GemmWmmaCore {
     }
 };
 
-template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, typename Offset>
+template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, int kAlignment, typename Offset>
 struct Int8GemmWmma {
     static constexpr int kThreads = kWavesM * kWavesN * kWaveSize;
     using Core = Int8GemmWmmaCore<kRows, kColumns, kDepth, kWavesM, kWavesN>;
