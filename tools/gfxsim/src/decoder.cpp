@@ -125,7 +125,7 @@ const Inst& Decoder::decode(const uint8_t* bytes, size_t size, uint64_t address)
     inst.size = length;
     inst.address = address;
     inst.fn = &report_unknown;
-    static const OpSpec unknown{"<unknown>", &report_unknown, InstClass::kUnknown, Form::kPlain, 0, {}, {}, 0};
+    static const OpSpec unknown{"<unknown>", &report_unknown, nullptr, InstClass::kUnknown, Form::kPlain, 0, {}, {}, 0};
     inst.spec = &unknown;
     return inst;
 }
@@ -148,7 +148,11 @@ bool Decoder::parse_single(std::string_view text, Inst& inst, std::string& why) 
         return false;
     }
     std::string name(base_mnemonic(t.mnemonic));
-    if (starts(name, "v_dual_")) name = "v_" + name.substr(7);
+    if (starts(name, "v_dual_")) {
+        name = "v_" + name.substr(7);
+        // The dual-issue form always selects by VCC and does not print it.
+        if (name == "v_cndmask_b32" && t.operands.size() == 3) t.operands.emplace_back("vcc_lo");
+    }
     inst.sdwa = ends(t.mnemonic, "_sdwa");
     const OpSpec* spec = OpTable::instance().find(name);
     if (!spec) {
@@ -172,7 +176,9 @@ bool Decoder::parse_single(std::string_view text, Inst& inst, std::string& why) 
         inst.dst[0].high = true;
     const bool float_result = inst.dst_count && (inst.dst[0].type == Type::kF32 || inst.dst[0].type == Type::kF16 ||
                                                  inst.dst[0].type == Type::kF64 || inst.dst[0].type == Type::kPkF16);
-    if (inst.clamp && !float_result && !(spec->flags & kFlagIntClamp)) {
+    if (inst.clamp && spec->clamped) {
+        inst.fn = spec->clamped;
+    } else if (inst.clamp && !float_result && !(spec->flags & kFlagIntClamp)) {
         why = "clamp on an integer result is not implemented for " + name;
         return false;
     }

@@ -1,6 +1,9 @@
 // Integer vector arithmetic, bit operations, carries and 64-bit multiplication.
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "op_table.hpp"
 #include "valu.hpp"
@@ -99,14 +102,34 @@ u32 perm_byte(u32 s0, u32 s1, u32 selector) {
 
 i32 sext24(i32 v) { return static_cast<i32>(static_cast<u32>(v) << 8) >> 8; }
 
+template <class T>
+T saturated(i64 v) {
+    return static_cast<T>(std::min<i64>(std::max<i64>(v, std::numeric_limits<T>::min()), std::numeric_limits<T>::max()));
+}
+
+/// An operation with its wrapping form F and its saturating form G.
+template <auto F, auto G>
+void add_clampable(OpTable& t, const std::string& name) {
+    add_valu<F>(t, name).clamped = &valu<G>;
+}
+
+template <class T>
+void add_sums(OpTable& t, const std::string& suffix) {
+    using U = std::make_unsigned_t<T>;
+    add_clampable<([](T a, T b) { return static_cast<T>(static_cast<U>(a) + static_cast<U>(b)); }),
+                  ([](T a, T b) { return saturated<T>(i64{a} + b); })>(t, "v_add_nc_" + suffix);
+    add_clampable<([](T a, T b) { return static_cast<T>(static_cast<U>(a) - static_cast<U>(b)); }),
+                  ([](T a, T b) { return saturated<T>(i64{a} - b); })>(t, "v_sub_nc_" + suffix);
+}
+
 void arithmetic(OpTable& t) {
+    add_sums<u32>(t, "u32");
+    add_sums<i32>(t, "i32");
+    add_sums<u16>(t, "u16");
+    add_sums<i16>(t, "i16");
     add_valu<([](u32 a) { return a; })>(t, "v_mov_b32");
-    add_valu<([](u32 a, u32 b) { return a + b; })>(t, "v_add_nc_u32");
-    t.alias("v_add_u32", "v_add_nc_u32");
-    add_valu<([](u32 a, u32 b) { return a - b; })>(t, "v_sub_nc_u32");
-    add_valu<([](u32 a, u32 b) { return b - a; })>(t, "v_subrev_nc_u32");
-    add_valu<([](u32 a, u32 b) { return a + b; })>(t, "v_add_nc_i32");
-    add_valu<([](u32 a, u32 b) { return a - b; })>(t, "v_sub_nc_i32");
+    add_clampable<([](u32 a, u32 b) { return b - a; }), ([](u32 a, u32 b) { return saturated<u32>(i64{b} - a); })>(
+        t, "v_subrev_nc_u32");
     add_valu<([](u32 a, u32 b, u32 c) { return a + b + c; })>(t, "v_add3_u32");
     add_valu<([](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; })>(t, "v_lshl_add_u32");
     add_valu<([](u32 a, u32 b, u32 c) { return (a + b) << (c & 31); })>(t, "v_add_lshl_u32");
@@ -240,10 +263,6 @@ void bits(OpTable& t) {
 
 void sixteen(OpTable& t) {
     add_valu<([](u16 a) { return a; })>(t, "v_mov_b16");
-    add_valu<([](u16 a, u16 b) { return static_cast<u16>(a + b); })>(t, "v_add_nc_u16");
-    add_valu<([](u16 a, u16 b) { return static_cast<u16>(a - b); })>(t, "v_sub_nc_u16");
-    add_valu<([](u16 a, u16 b) { return static_cast<u16>(a + b); })>(t, "v_add_nc_i16");
-    add_valu<([](u16 a, u16 b) { return static_cast<u16>(a - b); })>(t, "v_sub_nc_i16");
     add_valu<([](u16 a, u16 b) { return static_cast<u16>(u32{a} * b); })>(t, "v_mul_lo_u16");
     add_valu<([](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); })>(t, "v_mad_u16");
     add_valu<([](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); })>(t, "v_mad_i16");

@@ -41,6 +41,7 @@ enum OpFlag : uint32_t {
 struct OpSpec {
     std::string name;
     Handler fn = nullptr;
+    Handler clamped = nullptr;  // integer result, with the clamp modifier
     InstClass cls = InstClass::kValu;
     Form form = Form::kPlain;
     uint32_t flags = 0;

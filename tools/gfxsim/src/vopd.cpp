@@ -28,7 +28,7 @@ bool combine_vopd(Inst& x, Inst& y, Inst& out, std::string& why) {
         why = "VOPD destinations must be one even and one odd register";
         return false;
     }
-    static const OpSpec dual{"v_dual", &run_vopd, InstClass::kVopd, Form::kPlain, 0, {}, {}, 0};
+    static const OpSpec dual{"v_dual", &run_vopd, nullptr, InstClass::kVopd, Form::kPlain, 0, {}, {}, 0};
     out.spec = &dual;
     out.fn = &run_vopd;
     out.dst_count = 2;
