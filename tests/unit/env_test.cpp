@@ -1,4 +1,6 @@
 // Environment variables: every one is read, every wrong value is told.
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -70,8 +72,14 @@ TEST_CASE("a wrong value names the variable, the value and what is legal") {
     }
 }
 
-TEST_CASE("every variable of the table is documented") {
+TEST_CASE("every variable stands in the README") {
+    std::ifstream file(CK_README, std::ios::binary);
+    const std::string readme{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     for (const EnvVariable& variable : env_variables()) {
+        const std::string row =
+            "| `" + std::string(variable.name) + "` | " + variable.values + " | " + variable.meaning + " |";
+        INFO(row);
+        CHECK(readme.find(row) != std::string::npos);
         CHECK(std::string(variable.name).rfind("CKITCHEN_", 0) == 0);
         CHECK(*variable.values);
         CHECK(*variable.meaning);
