@@ -1,4 +1,4 @@
-#include "buffer.hpp"
+#include "cases/buffer.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "random.hpp"
+#include "cases/random.hpp"
 
 namespace ckitchen::cases {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "device.hpp"
-#include "operands.hpp"
+#include "cases/device.hpp"
+#include "cases/operands.hpp"
 
 namespace ckitchen::cases {
 

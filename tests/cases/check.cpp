@@ -1,4 +1,4 @@
-#include "check.hpp"
+#include "cases/check.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,13 +6,11 @@
 #include <cstring>
 #include <memory>
 
-#include "floats.hpp"
-#include "reference.hpp"
+#include "cases/floats.hpp"
+#include "cases/reference.hpp"
 
 namespace ckitchen::cases {
 namespace {
-
-using Bytes = std::vector<uint8_t>;
 
 // One operand while its case runs.
 struct Tensor {
@@ -66,6 +64,17 @@ bool levels_agree(const uint8_t* a, const uint8_t* b) {
     return std::fabs(x - y) <= 1e-6 * std::fabs(y);
 }
 
+Bytes sum_of_counters(const Bytes& a, const Bytes& b) {
+    uint64_t x = 0;
+    uint64_t y = 0;
+    std::memcpy(&x, a.data(), sizeof(x));
+    std::memcpy(&y, b.data(), sizeof(y));
+    x += y;
+    Bytes sum(sizeof(x));
+    std::memcpy(sum.data(), &x, sizeof(x));
+    return sum;
+}
+
 class Run {
   public:
     Run(Device& device, const Case& which, const Hooks& hooks)
@@ -97,9 +106,15 @@ class Run {
             tensor.buffer = std::make_unique<Buffer>(device_, operand, which_.placement);
             const auto row_bytes = static_cast<size_t>(operand.width() * operand.element_size);
             Bytes rows(static_cast<size_t>(operand.rows()) * row_bytes);
-            for (int64_t row = 0; row < operand.rows(); ++row)
-                fill_row(operand, which_.fill, which_.seed, row,
-                         rows.data() + static_cast<size_t>(row) * row_bytes);
+            const auto given = which_.given.find(operand.name);
+            if (operand.role == Role::kInput && given != which_.given.end())
+                rows = given->second;
+            else
+                for (int64_t row = 0; row < operand.rows(); ++row)
+                    fill_row(operand, which_.fill, which_.seed, row,
+                             rows.data() + static_cast<size_t>(row) * row_bytes);
+            if (rows.size() != static_cast<size_t>(operand.rows()) * row_bytes)
+                throw std::logic_error("given bytes do not fit the operand");
             tensor.buffer->scatter(rows);
             tensor.expected = tensor.buffer->gather();
             set_pointer(args_, operand.field, tensor.buffer->pointer());
@@ -120,6 +135,16 @@ class Run {
         }
         if (which_.problem.op != CK_OP_NA3D) {
             run_reference(problem);
+            for (Tensor& tensor : tensors_) {
+                const auto given = which_.given.find(tensor.operand.name);
+                if (tensor.operand.role == Role::kInput || given == which_.given.end()) continue;
+                if (given->second.size() != tensor.expected.size())
+                    throw std::logic_error("given bytes do not fit the operand");
+                if (tensor.operand.role == Role::kAccumulate)
+                    tensor.expected = sum_of_counters(tensor.buffer->gather(), given->second);
+                else
+                    tensor.expected = given->second;
+            }
             return;
         }
         // Non-finite inputs give unspecified values: only the surroundings are checked then.
@@ -240,6 +265,7 @@ class Run {
                 fail(stray->in_guard ? Fault::kGuard : Fault::kPadding, text);
             }
             const Bytes found = tensor.buffer->downloaded_rows();
+            if (operand.role != Role::kInput) outcome_.outputs[operand.name] = found;
             const bool overwritten = which_.in_place && operand.role == Role::kInput;
             if (operand.role == Role::kInput && !overwritten) {
                 if (found != tensor.expected) fail(Fault::kInput, std::string(operand.name) + " was changed");

@@ -2,15 +2,18 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "buffer.hpp"
-#include "fill.hpp"
-#include "problem.hpp"
+#include "cases/buffer.hpp"
+#include "cases/fill.hpp"
+#include "cases/problem.hpp"
 
 namespace ckitchen::cases {
+
+using Bytes = std::vector<uint8_t>;
 
 struct Case {
     Problem problem;
@@ -18,6 +21,9 @@ struct Case {
     uint64_t seed = 1;
     Placement placement = Placement::kGuarded;
     bool in_place = false;  // ck_rotate alone: y is x
+    // Packed rows by operand: what inputs hold instead of the fill, what outputs must be instead of the
+    // reference's result, what a counter must grow by.
+    std::map<std::string, Bytes> given;
 };
 
 // The problem text, then behind a '|', which problem texts end at, how the tensors are filled and placed:
@@ -43,7 +49,8 @@ struct Failure {
 
 struct Outcome {
     std::vector<Failure> failures;
-    std::string variant;  // what ran
+    std::string variant;                   // what ran
+    std::map<std::string, Bytes> outputs;  // packed rows, as the call left them
 
     bool ok() const { return failures.empty(); }
     bool has(Fault fault) const;

@@ -1,4 +1,4 @@
-#include "device.hpp"
+#include "cases/device.hpp"
 
 #include <cstdlib>
 

@@ -1,11 +1,11 @@
-#include "fill.hpp"
+#include "cases/fill.hpp"
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "floats.hpp"
-#include "random.hpp"
+#include "cases/floats.hpp"
+#include "cases/random.hpp"
 
 namespace ckitchen::cases {
 namespace {

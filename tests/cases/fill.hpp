@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "operands.hpp"
+#include "cases/operands.hpp"
 
 namespace ckitchen::cases {
 

@@ -1,9 +1,9 @@
-#include "floats.hpp"
+#include "cases/floats.hpp"
 
 #include <cmath>
 #include <cstring>
 
-#include "operands.hpp"
+#include "cases/operands.hpp"
 
 namespace ckitchen::cases {
 namespace {

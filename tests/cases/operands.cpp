@@ -1,4 +1,4 @@
-#include "operands.hpp"
+#include "cases/operands.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "problem.hpp"
+#include "cases/problem.hpp"
 
 namespace ckitchen::cases {
 

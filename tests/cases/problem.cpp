@@ -1,4 +1,4 @@
-#include "problem.hpp"
+#include "cases/problem.hpp"
 
 #include <cstring>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-#include "reference.hpp"
+#include "cases/reference.hpp"
 
 #include <vector>
 

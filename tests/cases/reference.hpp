@@ -1,7 +1,7 @@
 // The library's plain reference, called directly and on one thread.
 #pragma once
 
-#include "problem.hpp"
+#include "cases/problem.hpp"
 
 namespace ckitchen::cases {
 

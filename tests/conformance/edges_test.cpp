@@ -1,0 +1,268 @@
+// Shapes at which tiled and vectorized code goes wrong, one dimension at a time, and the combinations that
+// random problems meet too rarely.
+#include "suite.hpp"
+
+namespace ckitchen::conformance {
+namespace {
+
+// On a simulator a case of this size takes long enough.
+bool fits(const Case& which) {
+    return cost(which.problem) <= 4 * suite().budget().cost;
+}
+
+void gemm(int64_t m, int64_t n, int64_t k, ck_dtype out_dtype, Fill fill = Fill::kNormal) {
+    const Case which = make_case(
+        CK_OP_INT8_GEMM,
+        [&](Args& all) {
+            all.int8_gemm.m = m;
+            all.int8_gemm.n = n;
+            all.int8_gemm.k = k;
+            all.int8_gemm.out_dtype = out_dtype;
+        },
+        fill);
+    if (fits(which)) check(which);
+}
+
+TEST_CASE("int8_gemm at the edges of tiles", "[edges][int8_gemm]") {
+    for (const int64_t edge : tile_edges()) {
+        gemm(edge, 33, 40, CK_I32);
+        gemm(5, edge, 40, CK_BF16);
+        gemm(33, 17, edge, CK_I32);
+        gemm(edge, 1, 64, CK_F16);
+        gemm(1, edge, 64, CK_F32);
+        if (suite().full) gemm(edge, edge, 64, CK_BF16);
+    }
+    for (const int64_t zero : {0, 1}) {
+        gemm(zero, 5, 7, CK_F32);
+        gemm(5, zero, 7, CK_F32);
+        gemm(5, 7, zero, CK_F32);
+        gemm(zero, zero, zero, CK_I32);
+    }
+}
+
+TEST_CASE("int8_gemm with a depth that no tile divides: exact sums", "[edges][int8_gemm]") {
+    for (int64_t k = 16; k <= 512; k += suite().full ? 16 : 48) gemm(33, 33, k, CK_I32, Fill::kExtreme);
+    for (const int64_t k : {133, 4097, 4096 + 16, 10240})
+        gemm(33, suite().full ? 33 : 2, k, CK_I32, Fill::kExtreme);
+}
+
+// The largest sums that int32 must hold: 131071 products of (-128)*(-128), and of (-128)*127.
+TEST_CASE("int8_gemm at the largest depth does not overflow", "[edges][int8_gemm]") {
+    Case which = make_case(CK_OP_INT8_GEMM, [](Args& all) {
+        all.int8_gemm.m = 1;
+        all.int8_gemm.n = 2;
+        all.int8_gemm.k = 131071;
+        all.int8_gemm.out_dtype = CK_I32;
+    });
+    if (!fits(which)) return;
+    which.given["a"] = Bytes(131071, 0x80);
+    which.given["b"] = Bytes(2 * 131071, 0x80);
+    std::fill(which.given["b"].begin() + 131071, which.given["b"].end(), uint8_t{0x7f});
+    which.given["c"] = to_bytes(std::vector<int32_t>{2147467264, -2130690176});
+    check(which);
+}
+
+TEST_CASE("int8_gemm and exact buffers: no byte beyond the last row is read", "[edges][int8_gemm]") {
+    for (const int64_t k : {1, 15, 16, 17, 31, 33})
+        for (const Placement placement : {Placement::kPageEnd, Placement::kPageBegin, Placement::kGuarded}) {
+            if (!device().is_cpu() && placement != Placement::kGuarded) continue;
+            Case which = make_case(CK_OP_INT8_GEMM, [&](Args& all) {
+                all.int8_gemm.m = 3;
+                all.int8_gemm.n = 5;
+                all.int8_gemm.k = k;
+                all.int8_gemm.out_dtype = CK_F32;
+            });
+            which.placement = placement;
+            check(which);
+        }
+}
+
+TEST_CASE("int8_gemm with few columns and a width that no vector divides", "[edges][int8_gemm]") {
+    const int64_t shapes[][3] = {{5, 7, 16}, {1, 3, 32}, {17, 1, 16}, {3, 5, 17}, {3, 5, 15}, {1, 1, 1}};
+    for (const auto& shape : shapes)
+        for (const int64_t gap : {0, 1, 3})
+            check(make_case(CK_OP_INT8_GEMM, [&](Args& all) {
+                all.int8_gemm.m = shape[0];
+                all.int8_gemm.n = shape[1];
+                all.int8_gemm.k = shape[2];
+                all.int8_gemm.ldc = shape[1] + gap;
+                all.int8_gemm.lda = shape[2] + gap;
+                all.int8_gemm.ldb = shape[2] + 2 * gap;
+                all.int8_gemm.out_dtype = CK_BF16;
+            }));
+}
+
+TEST_CASE("int8_gemm with few rows, long and wide", "[edges][int8_gemm][full]") {
+    for (const int64_t m : {1, 2, 3, 4, 8, 9}) gemm(m, 2048, 6144, CK_BF16);
+    gemm(1024, 1024, 64, CK_F32);
+    gemm(513, 300, 1000, CK_F16);
+}
+
+// Each tensor by itself at a misaligned address, then all.
+TEST_CASE("int8_gemm with misaligned pointers", "[edges][int8_gemm]") {
+    const size_t fields[] = {offsetof(ck_int8_gemm_args, a),       offsetof(ck_int8_gemm_args, b),
+                             offsetof(ck_int8_gemm_args, c),       offsetof(ck_int8_gemm_args, scale_a),
+                             offsetof(ck_int8_gemm_args, scale_b), offsetof(ck_int8_gemm_args, bias)};
+    for (size_t misaligned = 0; misaligned <= std::size(fields); ++misaligned)
+        for (const uintptr_t alignment : {1, 2, 4, 8, 16})
+            check(make_case(CK_OP_INT8_GEMM, [&](Args& all) {
+                all.int8_gemm.m = 18;
+                all.int8_gemm.n = 20;
+                all.int8_gemm.k = 64;
+                all.int8_gemm.out_dtype = CK_BF16;
+                all.int8_gemm.bias_dtype = CK_F16;
+                for (size_t i = 0; i < std::size(fields); ++i) {
+                    void* const pointer =
+                        at_alignment(i == misaligned || misaligned == std::size(fields) ? alignment : 256);
+                    std::memcpy(reinterpret_cast<char*>(&all) + fields[i], &pointer, sizeof(pointer));
+                }
+            }));
+}
+
+TEST_CASE("row operators at the edges of tiles", "[edges][int8_quantize][rotate]") {
+    for (const int64_t rows : {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{5}})
+        for (const int64_t edge : tile_edges()) {
+            check(make_case(CK_OP_INT8_QUANTIZE, [&](Args& all) {
+                all.int8_quantize.dtype = CK_BF16;
+                all.int8_quantize.rows = rows;
+                all.int8_quantize.k = edge;
+            }));
+            check(make_case(CK_OP_INT8_QUANTIZE, [&](Args& all) {
+                all.int8_quantize.dtype = CK_F16;
+                all.int8_quantize.rows = edge;
+                all.int8_quantize.k = 4 * rows;
+                all.int8_quantize.rotate_group = 4;
+            }));
+        }
+    for (const int64_t zero : {0, 1})
+        for (const ck_activation activation :
+             {CK_ACTIVATION_NONE, CK_ACTIVATION_GELU_TANH, CK_ACTIVATION_SWIGLU}) {
+            check(make_case(CK_OP_INT8_QUANTIZE, [&](Args& all) {
+                all.int8_quantize.dtype = CK_F32;
+                all.int8_quantize.rows = zero;
+                all.int8_quantize.k = 5;
+                all.int8_quantize.activation = activation;
+            }));
+            check(make_case(CK_OP_INT8_QUANTIZE, [&](Args& all) {
+                all.int8_quantize.dtype = CK_F32;
+                all.int8_quantize.rows = 5;
+                all.int8_quantize.k = zero;
+                all.int8_quantize.activation = activation;
+            }));
+        }
+}
+
+// Rows beyond what an on-chip buffer holds, around powers of two.
+TEST_CASE("row operators on long rows", "[edges][int8_quantize][rotate][w4a8_requant]") {
+    const std::vector<int64_t> lengths = suite().full
+                                             ? std::vector<int64_t>{8192, 10240, 16384, 20480, 65536, 131072}
+                                             : std::vector<int64_t>{8192, 10240};
+    for (const int64_t k : lengths)
+        for (const ck_dtype dtype : {CK_F32, CK_F16, CK_BF16})
+            for (const int32_t group : {16, 64, 256}) {
+                if (!suite().full && group == 64) continue;
+                for (const int64_t more : {0, 1}) {
+                    const int64_t width = k + more * group;
+                    check(make_case(CK_OP_INT8_QUANTIZE, [&](Args& all) {
+                        all.int8_quantize.dtype = dtype;
+                        all.int8_quantize.rows = 1;
+                        all.int8_quantize.k = width;
+                        all.int8_quantize.rotate_group = group;
+                    }));
+                    if (group != 16) continue;
+                    check(make_case(CK_OP_W4A8_REQUANT, [&](Args& all) {
+                        all.w4a8_requant.dtype = dtype;
+                        all.w4a8_requant.n = 1;
+                        all.w4a8_requant.k = width;
+                        all.w4a8_requant.group = 16;
+                        all.w4a8_requant.rotate_group = more == 0 ? 256 : 16;
+                    }));
+                }
+            }
+}
+
+// Every group size on its own: the shape of the sums is part of the result.
+TEST_CASE("w4a8_requant with every kind of group", "[edges][w4a8_requant][w4a8_dequant]") {
+    for (const int32_t group : {4, 8, 16, 32, 48, 64, 80, 96, 112, 128, 144, 256, 272, 512, 1024})
+        for (const ck_w4a8_layout layout : {CK_W4A8_CODEBOOK, CK_W4A8_UNIFORM, CK_W4A8_ASYMMETRIC})
+            for (const uint64_t seed : {uint64_t{0}, uint64_t{0x123456789abcdef}}) {
+                check(make_case(
+                    CK_OP_W4A8_REQUANT,
+                    [&](Args& all) {
+                        all.w4a8_requant.dtype = CK_F32;
+                        all.w4a8_requant.n = 3;
+                        all.w4a8_requant.k = 3 * group;
+                        all.w4a8_requant.group = group;
+                        all.w4a8_requant.layout = layout;
+                        all.w4a8_requant.seed = seed;
+                    },
+                    group % 32 == 0 ? Fill::kTies : Fill::kNormal));
+            }
+}
+
+TEST_CASE("w4a8 operators with zero extents",
+          "[edges][w4a8_requant][w4a8_dequant][w4a8_choose_codebook][w4a8_linear]") {
+    for (const int64_t n : {0, 3})
+        for (const int64_t k : {0, 32}) {
+            for (const ck_w4a8_layout layout : {CK_W4A8_CODEBOOK, CK_W4A8_UNIFORM, CK_W4A8_ASYMMETRIC}) {
+                check(make_case(CK_OP_W4A8_REQUANT, [&](Args& all) {
+                    all.w4a8_requant.dtype = CK_BF16;
+                    all.w4a8_requant.n = n;
+                    all.w4a8_requant.k = k;
+                    all.w4a8_requant.group = 16;
+                    all.w4a8_requant.layout = layout;
+                    all.w4a8_requant.nonfinite = static_cast<uint64_t*>(at_alignment(1));
+                }));
+                check(make_case(CK_OP_W4A8_LINEAR, [&](Args& all) {
+                    all.w4a8_linear.x_dtype = CK_BF16;
+                    all.w4a8_linear.out_dtype = CK_F32;
+                    all.w4a8_linear.m = 2;
+                    all.w4a8_linear.n = n;
+                    all.w4a8_linear.k = k;
+                    all.w4a8_linear.group = 16;
+                    all.w4a8_linear.layout = layout;
+                    if (layout == CK_W4A8_ASYMMETRIC) all.w4a8_linear.correction_dtype = CK_F32;
+                    all.w4a8_linear.bias_dtype = CK_F32;
+                    all.w4a8_linear.bias = at_alignment(4);
+                }));
+            }
+            check(make_case(CK_OP_W4A8_DEQUANT, [&](Args& all) {
+                all.w4a8_dequant.out_dtype = CK_F16;
+                all.w4a8_dequant.n = n;
+                all.w4a8_dequant.k = k;
+                all.w4a8_dequant.group = 16;
+            }));
+            check(make_case(CK_OP_W4A8_CHOOSE_CODEBOOK, [&](Args& all) {
+                all.w4a8_choose_codebook.dtype = CK_F32;
+                all.w4a8_choose_codebook.n = n;
+                all.w4a8_choose_codebook.k = k;
+                all.w4a8_choose_codebook.group = 16;
+            }));
+        }
+    for (const int64_t k : {0, 16})
+        check(make_case(CK_OP_INT8_LINEAR, [&](Args& all) {
+            all.int8_linear.x_dtype = CK_BF16;
+            all.int8_linear.out_dtype = CK_F32;
+            all.int8_linear.m = k == 0 ? 3 : 0;
+            all.int8_linear.n = 5;
+            all.int8_linear.k = k;
+        }));
+}
+
+// The fit looks at no more than 4194304 / k rows, evenly spread: more rows than that, and heavy tails, for
+// which the default levels are not taken.
+TEST_CASE("w4a8_choose_codebook samples rows of a tall weight", "[edges][w4a8_choose_codebook][full]") {
+    for (const int64_t n : {70000, 65536, 65537})
+        check(make_case(
+            CK_OP_W4A8_CHOOSE_CODEBOOK,
+            [&](Args& all) {
+                all.w4a8_choose_codebook.dtype = CK_BF16;
+                all.w4a8_choose_codebook.n = n;
+                all.w4a8_choose_codebook.k = 64;
+                all.w4a8_choose_codebook.group = 16;
+            },
+            n == 65536 ? Fill::kExtreme : Fill::kNormal));
+}
+
+}  // namespace
+}  // namespace ckitchen::conformance

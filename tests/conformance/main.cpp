@@ -1,0 +1,203 @@
+// ck_conformance: one suite for every backend.
+//
+//   ck_conformance --backend cpu|sim:<gfx>|hip|cuda [--runtime PATH] [--tier smoke|full] [--seed N]
+//                  [--threads N] [--golden DIR] [Catch2's arguments]
+//
+// Exit status: 0 all passed, 2 the arguments are wrong, 3 the backend cannot be had (a backend that is asked
+// for by name and absent is a failure), otherwise Catch2's.
+#define CATCH_CONFIG_RUNNER
+#include "suite.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+namespace ckitchen::conformance {
+namespace {
+
+struct Arguments {
+    std::string backend;
+    std::string runtime;
+    std::string tier = "smoke";
+    std::string golden = CK_GOLDEN_DIRECTORY;
+    uint64_t seed = 1;
+    int32_t threads = 0;
+    std::vector<std::string> rest;
+};
+
+bool to_number(const std::string& text, uint64_t* number) {
+    char* end = nullptr;
+    *number = std::strtoull(text.c_str(), &end, 10);
+    return !text.empty() && *end == 0;
+}
+
+std::optional<Arguments> parse(int argc, char** argv, std::string* error) {
+    Arguments arguments;
+    arguments.rest.emplace_back(argv[0]);
+    for (int i = 1; i < argc; ++i) {
+        const std::string name = argv[i];
+        std::string* text = name == "--backend"   ? &arguments.backend
+                            : name == "--runtime" ? &arguments.runtime
+                            : name == "--tier"    ? &arguments.tier
+                            : name == "--golden"  ? &arguments.golden
+                                                  : nullptr;
+        const bool number = name == "--seed" || name == "--threads";
+        if (text == nullptr && !number) {
+            arguments.rest.push_back(name);
+            continue;
+        }
+        if (++i == argc) {
+            *error = name + " needs a value";
+            return std::nullopt;
+        }
+        uint64_t value = 0;
+        if (text != nullptr) {
+            *text = argv[i];
+        } else if (!to_number(argv[i], &value) || (name == "--threads" && value > 1024)) {
+            *error = name + " " + argv[i] + " is not understood";
+            return std::nullopt;
+        } else if (name == "--seed") {
+            arguments.seed = value;
+        } else {
+            arguments.threads = static_cast<int32_t>(value);
+        }
+    }
+    if (arguments.tier != "smoke" && arguments.tier != "full") {
+        *error = "--tier " + arguments.tier + " is not smoke or full";
+        return std::nullopt;
+    }
+    return arguments;
+}
+
+bool asks_for_no_device(const std::vector<std::string>& arguments) {
+    for (const std::string& argument : arguments)
+        if (argument == "-l" || argument == "-?" || argument == "-h" || argument == "--help" ||
+            argument.compare(0, 6, "--list") == 0)
+            return true;
+    return false;
+}
+
+// Tests that only the full tier runs are left out by their tag, so that they do not count as passed.
+std::vector<std::string> without_full(const std::vector<std::string>& specs) {
+    if (specs.empty()) return {"~[full]"};
+    std::vector<std::string> result;
+    for (const std::string& spec : specs) {
+        std::string changed = "~[full]";
+        bool quoted = false;
+        for (char c : spec) {
+            if (c == '"') quoted = !quoted;
+            changed += c;
+            if (c == ',' && !quoted) changed += "~[full]";
+        }
+        result.push_back(changed);
+    }
+    return result;
+}
+
+int run(int argc, char** argv) {
+    std::string error;
+    const std::optional<Arguments> arguments = parse(argc, argv, &error);
+    if (!arguments) {
+        std::fprintf(stderr, "ck_conformance: %s\n", error.c_str());
+        return 2;
+    }
+    Catch::Session session;
+    std::vector<const char*> rest;
+    for (const std::string& argument : arguments->rest) rest.push_back(argument.c_str());
+    if (const int failed = session.applyCommandLine(static_cast<int>(rest.size()), rest.data()); failed != 0)
+        return 2;
+    if (asks_for_no_device(arguments->rest)) return session.run();
+    if (arguments->backend.empty()) {
+        std::fprintf(stderr, "ck_conformance: --backend cpu|sim:<gfx>|hip|cuda is required\n");
+        return 2;
+    }
+
+    std::unique_ptr<Device> device;
+    try {
+        device = std::make_unique<Device>(arguments->backend, arguments->runtime, arguments->threads);
+    } catch (const ApiError& failure) {
+        std::fprintf(stderr, "ck_conformance: %s\n", failure.what());
+        return 3;
+    }
+    suite().device = device.get();
+    suite().full = arguments->tier == "full";
+    suite().seed = arguments->seed;
+    suite().golden_directory = arguments->golden;
+    // A spec that selects nothing is a mistake, not a success.
+#if CK_CATCH_VERSION == 2
+    session.configData().warnings =
+        static_cast<Catch::WarnAbout::What>(session.configData().warnings | Catch::WarnAbout::NoTests);
+#endif
+    if (!suite().full) session.configData().testsOrTags = without_full(session.configData().testsOrTags);
+    std::printf("backend %s: %s (%s), tier %s, seed %llu\n", device->name().c_str(),
+                device->properties().name, device->properties().arch, arguments->tier.c_str(),
+                static_cast<unsigned long long>(arguments->seed));
+    std::fflush(stdout);
+    return session.run();
+}
+
+}  // namespace
+
+Suite& suite() {
+    static Suite instance;
+    return instance;
+}
+
+Budget Suite::budget() const {
+    if (device->is_simulated()) return {full ? 1.5e6 : 1e5, full ? 1 << 15 : 1 << 13};
+    return {full ? 2e6 : 3e5, full ? 1 << 17 : 1 << 14};
+}
+
+int64_t Suite::count(int64_t smoke, int64_t full_count) const {
+    const int64_t cases = full ? full_count : smoke;
+    return device->is_simulated() ? std::max<int64_t>(cases / 8, 8) : cases;
+}
+
+Outcome check(const Case& which) {
+    static std::string test;
+    static int failed = 0;
+    const std::string name = Catch::getResultCapture().getCurrentTestName();
+    if (name != test) failed = 0;
+    test = name;
+
+    // Shown when the case crashes.
+    INFO(format_case(which));
+    const Outcome outcome = run_case(device(), which);
+    if (outcome.ok()) {
+        SUCCEED();
+    } else if (++failed < 10) {
+        FAIL_CHECK(outcome.line(device(), which));
+    } else {
+        FAIL(outcome.line(device(), which) << " (too many failures, the rest of this test is left out)");
+    }
+    return outcome;
+}
+
+Bytes to_bytes(const std::vector<float>& values, ck_dtype dtype) {
+    const auto size = static_cast<size_t>(element_size(dtype));
+    Bytes bytes(values.size() * size);
+    for (size_t i = 0; i < values.size(); ++i) store_float(bytes.data() + i * size, dtype, values[i]);
+    return bytes;
+}
+
+std::vector<float> to_floats(const Bytes& bytes, ck_dtype dtype) {
+    const auto size = static_cast<size_t>(element_size(dtype));
+    std::vector<float> values(bytes.size() / size);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = load_float(bytes.data() + i * size, dtype);
+    return values;
+}
+
+bool same_values(const Bytes& a, const Bytes& b, ck_dtype dtype) {
+    const auto size = static_cast<size_t>(element_size(dtype));
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i + size <= a.size(); i += size)
+        if (!same_value(a.data() + i, b.data() + i, dtype)) return false;
+    return true;
+}
+
+}  // namespace ckitchen::conformance
+
+int main(int argc, char** argv) {
+    return ckitchen::conformance::run(argc, argv);
+}

@@ -1,0 +1,60 @@
+// What the whole conformance run shares: the device under test, the tier, the seed, and how a case is
+// checked.
+#pragma once
+
+#include <string>
+
+#include "cases/check.hpp"
+#include "cases/floats.hpp"
+#include "cases/generate.hpp"
+#include "catch.hpp"
+
+namespace ckitchen::conformance {
+
+using namespace ckitchen::cases;
+
+struct Suite {
+    Device* device = nullptr;
+    bool full = false;
+    uint64_t seed = 1;
+    std::string golden_directory;
+
+    // Sizes of a generated case: small enough for a simulator in the smoke tier.
+    Budget budget() const;
+    // Generated cases of an operator: `smoke` in the smoke tier, `full` otherwise; fewer on a simulator.
+    int64_t count(int64_t smoke, int64_t full_count) const;
+};
+
+Suite& suite();
+inline Device& device() {
+    return *suite().device;
+}
+
+// Runs the case and reports a failure as one line that `ckitchen verify` takes. Ends the test when too many
+// have failed.
+Outcome check(const Case& which);
+
+// A problem with every required pointer 256-aligned and all else as `set` leaves it.
+template <typename Set>
+Case make_case(ck_op op, Set set, Fill fill = Fill::kNormal) {
+    Case which;
+    which.problem = make_problem(op);
+    which.fill = fill;
+    which.seed = suite().seed;
+    set(which.problem.args);
+    return which;
+}
+
+// Arrays as the packed rows that Case::given takes, and back.
+template <typename T>
+Bytes to_bytes(const std::vector<T>& values) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(values.data());
+    return Bytes(bytes, bytes + values.size() * sizeof(T));
+}
+Bytes to_bytes(const std::vector<float>& values, ck_dtype dtype);
+std::vector<float> to_floats(const Bytes& bytes, ck_dtype dtype);
+
+// The bits of the tests' own arrays are what counts: -0 and NaN included.
+bool same_values(const Bytes& a, const Bytes& b, ck_dtype dtype);
+
+}  // namespace ckitchen::conformance
