@@ -40,8 +40,16 @@ Device::Device(const std::string& name, const std::string& runtime, int32_t thre
     }
 }
 
+Device::Device(ck_context* context)
+    : owned_(false), context_(context), properties_(CK_INIT(ck_device_properties)) {
+    expect_ok(ck_context_info(context_, &properties_), "ck_context_info");
+    name_ = properties_.backend == CK_BACKEND_HIP    ? "hip"
+            : properties_.backend == CK_BACKEND_CUDA ? "cuda"
+                                                     : "cpu";
+}
+
 Device::~Device() {
-    ck_context_destroy(context_);
+    if (owned_) ck_context_destroy(context_);
 }
 
 }  // namespace ckitchen::cases

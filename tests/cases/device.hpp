@@ -21,6 +21,8 @@ class Device {
     // one device of that target. Throws ApiError with the library's reason when it cannot be had: a backend
     // that was asked for by name and is absent is a failure. `threads` as in ck_context_options.
     explicit Device(const std::string& name, const std::string& runtime = "", int32_t threads = 0);
+    // On a context that somebody else owns.
+    explicit Device(ck_context* context);
     ~Device();
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
@@ -34,6 +36,7 @@ class Device {
   private:
     std::string name_;
     bool simulated_ = false;
+    bool owned_ = true;
     ck_context* context_ = nullptr;
     ck_device_properties properties_;
 };
