@@ -64,9 +64,10 @@ enter() {
         SSL_CERT_{FILE,DIR} REQUESTS_CA_BUNDLE CURL_CA_BUNDLE; do
         if [[ -n ${!name:-} ]]; then environment+=("$name=${!name}"); fi
     done
-    # Not exec: this shell stays process 1, reaps orphans, and lets CMD receive signals as an ordinary process does.
+    # Not exec: this shell stays process 1, reaps orphans, and lets CMD receive signals as an ordinary process does. INT and QUIT
+    # are ignored in what a shell starts in the background, as it started this.
     # shellcheck disable=SC2016  # expanded by the inner shell
-    chroot "$root" /usr/bin/env -i "${environment[@]}" /bin/bash -c 'cd /root/ckitchen && exec "$@"' fresh "$@" || exit $?
+    chroot "$root" /usr/bin/env -i --default-signal=INT,QUIT "${environment[@]}" /bin/bash -c 'cd /root/ckitchen && exec "$@"' fresh "$@" || exit $?
     exit 0
 }
 
@@ -129,6 +130,21 @@ build_base() {
     mv -- "$base.$$" "$base"
 }
 
+work=
+child=
+
+# shellcheck disable=SC2317  # called by the trap
+clean_up() {
+    # The death of unshare is the death of process 1 of the namespace, and so of all that runs in it.
+    if [[ -n $child ]]; then
+        kill -KILL "$child" 2>/dev/null || true
+        wait "$child" 2>/dev/null || true
+    fi
+    if [[ -z $work ]]; then return; fi
+    # What is being killed may still write for a moment.
+    rm -rf --one-file-system -- "$work" 2>/dev/null || { sleep 1 && rm -rf --one-file-system -- "$work"; }
+}
+
 main() {
     local refresh=0 keep=0
     while (($#)); do
@@ -161,8 +177,7 @@ main() {
     local started=$SECONDS
     work=$(mktemp -d -p "${TMPDIR:-/var/tmp}" ckitchen-fresh.XXXXXXXX)
     chmod 755 "$work"  # apt reads keys as a user of its own
-    # shellcheck disable=SC2064  # the folder of now
-    trap "rm -rf --one-file-system -- '$work'" EXIT
+    trap clean_up EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
 
@@ -218,12 +233,16 @@ main() {
     printf '== fresh.sh: %s on a bare Debian %s: %s\n' "$("${git[@]}" rev-parse --short HEAD)" \
         "$(cat "$root/etc/debian_version")" "$*"
 
+    # In the background and waited for: a trap runs at once during wait, but only after a foreground command.
     local status=0 begun=$SECONDS
-    unshare --mount --propagation private --pid --fork --kill-child -- "$self" --enter "$root" "$@" || status=$?
+    unshare --mount --propagation private --pid --fork --kill-child -- "$self" --enter "$root" "$@" <&0 &
+    child=$!
+    wait "$child" || status=$?
+    child=
     printf '== fresh.sh: exit status %d, command %s, in all %s minutes\n' "$status" \
         "$(minutes $((SECONDS - begun)))" "$(minutes $((SECONDS - started)))"
     if ((keep)); then
-        trap - EXIT
+        work=
         printf '== fresh.sh: kept in %s\n' "$root"
     fi
     exit "$status"
