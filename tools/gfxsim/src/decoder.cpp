@@ -161,6 +161,8 @@ bool Decoder::parse_single(std::string_view text, Inst& inst, std::string& why) 
     }
     inst.spec = spec;
     inst.fn = spec->fn;
+    // Unprinted, op_sel_hi is all ones for packed instructions; for the mixed ones it means float32 operands.
+    if (starts(name, "v_fma_mix")) inst.op_sel_hi = 0;
     if (spec->form == Form::kHint) return parse_hint(t, inst, why);
     if (!parse_operands(t, *spec, inst, why)) return false;
     for (const AsmModifier& m : t.modifiers) {

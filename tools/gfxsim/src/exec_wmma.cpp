@@ -6,6 +6,7 @@
 //          C/D[i][j] in register i % 8, lane 16 * (i / 8) + j.
 // B[k][j] lies as A with j for i. 16-bit accumulators: gfx11 uses one half of eight registers (op_sel[2] picks),
 // gfx12 packs rows in pairs into four.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -115,27 +116,41 @@ void widen_pairs(const u32 (&in)[kDwords][kSize], bool is_signed, u32 (&out)[kDw
             }
 }
 
-/// d = a * b + c for one row: `pairs` dwords of two int16 each, broadcast from `a`, against 16 columns of `b`.
+constexpr int kRowBlock = 4;  // rows whose sums stay in host registers at once
+
+/// d = a * b + c for rows i to i + 3: `pairs` dwords of two int16 each, broadcast from `a`, against the 16
+/// columns of `b`. c[r] and d[r] are row i + r.
 template <int kPairs>
-inline void integer_row(const u32 (&a)[kPairs][kSize], const u32 (&b)[kPairs][kSize], int i, const u32* c, u32* d) {
+inline void integer_rows(const u32 (&a)[kPairs][kSize], const u32 (&b)[kPairs][kSize], int i,
+                         const u32* const (&c)[kRowBlock], u32* const (&d)[kRowBlock]) {
 #if defined(__AVX2__)
-    __m256i lo = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(c));
-    __m256i hi = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(c + 8));
+    __m256i lo[kRowBlock], hi[kRowBlock];
+    for (int r = 0; r < kRowBlock; ++r) {
+        lo[r] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(c[r]));
+        hi[r] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(c[r] + 8));
+    }
     for (int p = 0; p < kPairs; ++p) {
-        const __m256i x = _mm256_set1_epi32(static_cast<i32>(a[p][i]));
-        lo = _mm256_add_epi32(lo, _mm256_madd_epi16(x, _mm256_load_si256(reinterpret_cast<const __m256i*>(b[p]))));
-        hi = _mm256_add_epi32(hi, _mm256_madd_epi16(x, _mm256_load_si256(reinterpret_cast<const __m256i*>(b[p] + 8))));
+        const __m256i y0 = _mm256_load_si256(reinterpret_cast<const __m256i*>(b[p]));
+        const __m256i y1 = _mm256_load_si256(reinterpret_cast<const __m256i*>(b[p] + 8));
+        for (int r = 0; r < kRowBlock; ++r) {
+            const __m256i x = _mm256_set1_epi32(static_cast<i32>(a[p][i + r]));
+            lo[r] = _mm256_add_epi32(lo[r], _mm256_madd_epi16(x, y0));
+            hi[r] = _mm256_add_epi32(hi[r], _mm256_madd_epi16(x, y1));
+        }
     }
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(d), lo);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(d + 8), hi);
+    for (int r = 0; r < kRowBlock; ++r) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(d[r]), lo[r]);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(d[r] + 8), hi[r]);
+    }
 #else
-    for (int j = 0; j < kSize; ++j) {
-        u32 sum = c[j];
-        for (int p = 0; p < kPairs; ++p)
-            sum += static_cast<u32>(static_cast<int16_t>(a[p][i]) * static_cast<int16_t>(b[p][j])) +
-                   static_cast<u32>(static_cast<int16_t>(a[p][i] >> 16) * static_cast<int16_t>(b[p][j] >> 16));
-        d[j] = sum;
-    }
+    for (int r = 0; r < kRowBlock; ++r)
+        for (int j = 0; j < kSize; ++j) {
+            u32 sum = c[r][j];
+            for (int p = 0; p < kPairs; ++p)
+                sum += static_cast<u32>(static_cast<int16_t>(a[p][i + r]) * static_cast<int16_t>(b[p][j])) +
+                       static_cast<u32>(static_cast<int16_t>(a[p][i + r] >> 16) * static_cast<int16_t>(b[p][j] >> 16));
+            d[r][j] = sum;
+        }
 #endif
 }
 
@@ -154,28 +169,29 @@ void wmma_integer(Wave& w, const Inst& inst) {
     widen_pairs<kBits>(a, inst.neg_lo & 1, a16);
     widen_pairs<kBits>(b, inst.neg_lo & 2, b16);
     const Operand& c = inst.src[2];
-    if (!inst.clamp) {
-        const bool gfx12 = is_gfx12(w);
-        if (c.kind == OperandKind::kVgpr) {
-            for (int i = 0; i < kSize; ++i)
-                integer_row(a16, b16, i, row(w, c.reg, i, gfx12), row(w, inst.dst[0].reg, i, gfx12));
-        } else {
-            alignas(64) u32 constant[kSize];
-            for (u32& v : constant) v = c.kind == OperandKind::kConst ? c.lanes[0] : w.s[c.reg];
-            for (int i = 0; i < kSize; ++i) integer_row(a16, b16, i, constant, row(w, inst.dst[0].reg, i, gfx12));
+    const bool gfx12 = is_gfx12(w);
+    alignas(64) u32 constant[kSize] = {}, products[kRowBlock][kSize];
+    if (c.kind != OperandKind::kVgpr)
+        for (u32& v : constant) v = c.kind == OperandKind::kConst ? c.lanes[0] : w.s[c.reg];
+    for (int i = 0; i < kSize; i += kRowBlock) {
+        const u32* from[kRowBlock];
+        u32* to[kRowBlock];
+        for (int r = 0; r < kRowBlock; ++r) {
+            from[r] = c.kind == OperandKind::kVgpr ? row(w, c.reg, i + r, gfx12) : constant;
+            to[r] = row(w, inst.dst[0].reg, i + r, gfx12);
         }
-        return;
-    }
-    alignas(64) u32 sum[kSize][kSize], zero[kSize] = {}, product[kSize];
-    load_c(w, c, sum);
-    for (int i = 0; i < kSize; ++i) {
-        integer_row(a16, b16, i, zero, product);
-        for (int j = 0; j < kSize; ++j) {
-            const i64 v = i64{static_cast<i32>(sum[i][j])} + static_cast<i32>(product[j]);
-            sum[i][j] = static_cast<u32>(static_cast<i32>(std::min<i64>(std::max<i64>(v, INT32_MIN), INT32_MAX)));
+        if (!inst.clamp) {
+            integer_rows(a16, b16, i, from, to);
+            continue;
         }
+        static constexpr u32 kZero[kSize] = {};
+        integer_rows(a16, b16, i, {kZero, kZero, kZero, kZero}, {products[0], products[1], products[2], products[3]});
+        for (int r = 0; r < kRowBlock; ++r)
+            for (int j = 0; j < kSize; ++j) {
+                const i64 v = i64{static_cast<i32>(from[r][j])} + static_cast<i32>(products[r][j]);
+                to[r][j] = static_cast<u32>(static_cast<i32>(std::min<i64>(std::max<i64>(v, INT32_MIN), INT32_MAX)));
+            }
     }
-    store_d(w, inst.dst[0], sum);
 }
 
 // ---- floating point ----
