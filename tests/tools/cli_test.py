@@ -1,0 +1,722 @@
+#!/usr/bin/env python3
+"""Runs the program on good and bad files. Standard library only.
+
+    cli_test.py PROGRAM SAMPLE CASE     SAMPLE is tests/data/minilm-layers.safetensors; exit status 77: cannot be run here
+
+What the program writes is decoded here a second time, by code that shares nothing with it.
+"""
+
+import array
+import contextlib
+import json
+import math
+import os
+import random
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM, SAMPLE, CASE = sys.argv[1], sys.argv[2], sys.argv[3]
+SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "I64": 8, "I32": 4, "I8": 1, "U8": 1}
+
+
+class Skip(Exception):
+    pass
+
+
+def check(condition, *what):
+    if not condition:
+        raise AssertionError(" ".join(str(w) for w in what) or "check failed")
+
+
+def equal(a, b, *what):
+    check(a == b, *what, repr(a)[:500], "!=", repr(b)[:500])
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Files
+
+
+def pack(tensors, metadata=None):
+    """tensors: name -> (dtype, shape, bytes)."""
+    header, data = {}, b""
+    if metadata is not None:
+        header["__metadata__"] = metadata
+    for name, (dtype, shape, raw) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def load(path):
+    """name -> (dtype, shape, bytes, offset), and the metadata."""
+    with open(path, "rb") as file:
+        raw = file.read()
+    (size,) = struct.unpack("<Q", raw[:8])
+    equal((8 + size) % 8, 0, "the data does not begin at a multiple of 8")
+    header = json.loads(raw[8 : 8 + size])
+    metadata = header.pop("__metadata__", {})
+    data = raw[8 + size :]
+    out, covered = {}, 0
+    for name, info in header.items():
+        begin, end = info["data_offsets"]
+        equal(begin, covered, "hole or overlap before", name)
+        covered = end
+        equal(end - begin, math.prod(info["shape"]) * SIZES[info["dtype"]], name)
+        equal(begin % SIZES[info["dtype"]], 0, "not aligned:", name)
+        out[name] = (info["dtype"], info["shape"], data[begin:end])
+    equal(covered, len(data), "bytes after the last tensor")
+    return out, metadata
+
+
+def write(path, content):
+    with open(path, "wb") as file:
+        file.write(content)
+    return path
+
+
+def gauss(count, seed, sigma=0.05):
+    generator = random.Random(seed)
+    return array.array("f", (generator.gauss(0, sigma) for _ in range(count)))
+
+
+def bf16(values):
+    bits = array.array("I", values.tobytes())
+    return array.array("H", ((b + 0x7FFF + ((b >> 16) & 1)) >> 16 for b in bits)).tobytes()
+
+
+def floats(dtype, raw):
+    if dtype == "F32":
+        return list(array.array("f", raw))
+    if dtype == "F16":
+        return list(struct.unpack("<%de" % (len(raw) // 2), raw))
+    return list(array.array("f", array.array("I", (h << 16 for h in array.array("H", raw))).tobytes()))
+
+
+def small_model():
+    """Layers of several dtypes and widths, and tensors of every kind that is kept."""
+    return {
+        "blocks.0.attn.weight": ("F32", [24, 256], gauss(24 * 256, 1).tobytes()),
+        "blocks.0.attn.bias": ("F32", [24], gauss(24, 2).tobytes()),
+        "blocks.1.mlp.weight": ("BF16", [16, 192], bf16(gauss(16 * 192, 3))),
+        "blocks.2.mlp.weight": ("F16", [8, 48], struct.pack("<384e", *gauss(384, 4))),
+        "blocks.0.norm.weight": ("F32", [24], gauss(24, 5).tobytes()),
+        "img_in.weight": ("BF16", [4, 16], bf16(gauss(64, 6))),
+        "narrow.weight": ("F32", [4, 20], gauss(80, 7).tobytes()),
+        "conv.weight": ("F32", [2, 16, 1], gauss(32, 8).tobytes()),
+        "steps": ("I64", [2], struct.pack("<2q", 1, 1000)),
+        "odd": ("U8", [3], b"abc"),
+    }
+
+
+LAYERS = ["blocks.0.attn", "blocks.1.mlp", "blocks.2.mlp"]
+
+
+def big_model(path, megabytes, name="blocks.%d.weight"):
+    """bf16 layers of 16 MB each, the same random values again and again."""
+    block = bf16(gauss(1 << 16, 9))
+    count = megabytes // 16
+    header, at = {}, 0
+    for i in range(count):
+        header[name % i] = {"dtype": "BF16", "shape": [2048, 4096], "data_offsets": [at, at + (1 << 24)]}
+        at += 1 << 24
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for _ in range(at // len(block)):
+            file.write(block)
+    return path
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The formats, decoded independently
+
+
+def e4m3(byte):
+    sign = -1.0 if byte & 0x80 else 1.0
+    exponent, mantissa = (byte >> 3) & 15, byte & 7
+    if exponent == 0:
+        return sign * mantissa * 2.0**-9
+    return sign * (1 + mantissa / 8) * 2.0 ** (exponent - 7)
+
+
+def rotate(row, group):
+    """The regular Hadamard matrix kron(H4, ...)/sqrt(group) on each block; its own inverse."""
+    out = list(row)
+    for base in range(0, len(out), group):
+        stride = 1
+        while stride < group:
+            for i in range(base, base + group):
+                if ((i - base) // stride) % 4 == 0:
+                    a, b, c, e = out[i], out[i + stride], out[i + 2 * stride], out[i + 3 * stride]
+                    out[i], out[i + stride] = a + b + c - e, a + b - c + e
+                    out[i + 2 * stride], out[i + 3 * stride] = a - b + c + e, b - a + c + e
+            stride *= 4
+        for i in range(base, base + group):
+            out[i] /= math.sqrt(group)
+    return out
+
+
+def decode(tensors, layer, marker):
+    """The float weight, a list of rows, un-rotated."""
+    _, shape, raw = tensors[layer + ".weight"]
+    rows = []
+    if marker["format"] == "asym_w4a8_int8":
+        n, k, g = shape[0], shape[1] * 2, marker["group_size"]
+        s_rel = tensors[layer + ".weight_s_rel"][2]
+        s_channel = array.array("f", tensors[layer + ".weight_s_channel"][2])
+        if layer + ".weight_codebook" in tensors:
+            levels = list(array.array("f", tensors[layer + ".weight_codebook"][2]))
+            check(levels == sorted(levels), "levels are not ascending")
+        else:
+            levels = [float(code - 8) for code in range(16)]
+        for i in range(n):
+            row = []
+            for j in range(k):
+                byte = raw[i * shape[1] + j // 2]
+                code = byte & 15 if j % 2 == 0 else byte >> 4
+                step = levels[code] * e4m3(s_rel[i * (k // g) + j // g])
+                row.append(max(-127, min(127, round(step))) * s_channel[i])
+            rows.append(row)
+    else:
+        n, k = shape
+        scale = array.array("f", tensors[layer + ".weight_scale"][2])
+        equal(tensors[layer + ".weight_scale"][1], [n, 1])
+        q = array.array("b", raw)
+        rows = [[q[i * k + j] * scale[i] for j in range(k)] for i in range(n)]
+    if marker.get("convrot"):
+        rows = [rotate(row, marker["convrot_groupsize"]) for row in rows]
+    return rows
+
+
+def relative_error(original, rows):
+    flat = [value for row in rows for value in row]
+    equal(len(flat), len(original))
+    return math.sqrt(sum((a - b) ** 2 for a, b in zip(flat, original)) / sum(b * b for b in original))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Running the program
+
+
+def run(*arguments, status=0, **options):
+    done = subprocess.run([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=240, **options)
+    out, err = done.stdout.decode(), done.stderr.decode()
+    equal(done.returncode, status, "exit status of", arguments, out, err)
+    return out, err
+
+
+def fails(status, *arguments, names=(), **options):
+    """One line on stderr, nothing on stdout."""
+    out, err = run(*arguments, status=status, **options)
+    equal(out, "", "stdout of a failing run")
+    lines = err.splitlines()
+    equal(len(lines), 1, "more than one line:", err)
+    check(lines[0].startswith("ckitchen: error: "), lines[0])
+    for name in names:
+        check(name in lines[0], name, "is not in", lines[0])
+    return lines[0]
+
+
+def quantize(source, target, *arguments, status=0, **options):
+    return run("quantize", source, "-o", target, *arguments, status=status, **options)
+
+
+def same_file(a, b):
+    with open(a, "rb") as one, open(b, "rb") as two:
+        return one.read() == two.read()
+
+
+@contextlib.contextmanager
+def mounted(folder, options):
+    """A small tmpfs, where this process may mount one."""
+    os.mkdir(folder)
+    if os.geteuid() != 0:
+        raise Skip("only root may mount a file system")
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "ckitchen-test", folder], stderr=subprocess.PIPE)
+    if done.returncode != 0:
+        raise Skip("cannot mount: " + done.stderr.decode().strip())
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Cases
+
+
+def broken_files(folder):
+    """Every command answers a broken file with one line, status 3 and no output."""
+    ok = {"dtype": "F32", "shape": [1, 16], "data_offsets": [0, 64]}
+    data = bytes(64)
+
+    def headed(header, payload=data):
+        text = header if isinstance(header, bytes) else json.dumps(header).encode()
+        return struct.pack("<Q", len(text)) + text + payload
+
+    entry = json.dumps(ok).encode()
+    files = {
+        "empty": b"",
+        "seven": b"1234567",
+        "truncated-header": headed({"a.weight": ok})[:40],
+        "truncated-data": headed({"a.weight": ok})[:-1],
+        "trailing": headed({"a.weight": ok}, data + b"x"),
+        "length-100MB": struct.pack("<Q", 100_000_001) + b"{}",
+        "length-2^64": b"\xff" * 8 + b"{}",
+        "text": b"this is not a checkpoint, but it is longer than eight bytes",
+        "overlap": headed({"a.weight": ok, "b": ok}),
+        "hole": headed({"a.weight": dict(ok, data_offsets=[4, 68])}, data + b"1234"),
+        "overflow": headed({"a.weight": dict(ok, shape=[1 << 33, 1 << 33])}),
+        "negative": headed({"a.weight": dict(ok, shape=[-1, 16])}),
+        "fraction": headed({"a.weight": dict(ok, shape=[1.5, 16])}),
+        "duplicate": headed(b'{"a.weight":' + entry + b',"a.weight":' + entry + b"}"),
+        "wrong-dtype": headed({"a.weight": dict(ok, dtype="F99")}),
+        "wrong-size": headed({"a.weight": dict(ok, dtype="F64")}),
+        "deep": headed(b'{"a":' + b"[" * 1_000_000),
+        "not-utf8": headed(b'{"\xff.weight":' + entry + b"}"),
+        "nul": headed(b'{"a.weight":' + entry + b"}\0{"),
+        "metadata-number": headed({"__metadata__": {"k": 1}, "a.weight": ok}),
+        "bad-quantization": headed({"__metadata__": {"_quantization_metadata": "["}, "a.weight": ok}),
+    }
+    for name, content in files.items():
+        path = write(os.path.join(folder, name + ".safetensors"), content)
+        before = sorted(os.listdir(folder))
+        target = os.path.join(folder, "out.safetensors")
+        fails(3, "quantize", path, "-o", target, "--format", "w4a8", names=[name + ".safetensors"])
+        fails(3, "quantize", path, "--dry-run", "--format", "int8", names=[name + ".safetensors"])
+        fails(3, "dequantize", path, "-o", target, names=[name + ".safetensors"])
+        fails(3, "inspect", path, names=[name + ".safetensors"])
+        equal(sorted(os.listdir(folder)), before, "files left behind by", name)
+    fails(3, "inspect", os.path.join(folder, "none.safetensors"), names=["none.safetensors", "No such file"])
+    fails(3, "inspect", "/dev/null", names=["not a regular file"])
+    fifo = os.path.join(folder, "fifo")
+    os.mkfifo(fifo)
+    fails(3, "inspect", fifo, names=["not a regular file"])
+    for shard in ("../x.safetensors", "/etc/passwd"):
+        index = write(os.path.join(folder, "m.safetensors.index.json"), json.dumps({"weight_map": {"a": shard}}).encode())
+        fails(3, "quantize", index, "-o", target, "--format", "w4a8", names=['"a"', "plain file name"])
+
+
+def info_and_help(folder):
+    out, _ = run("info")
+    check("backend cpu" in out and "built-in targets" in out, out)
+    info = json.loads(run("info", "--json", env=dict(os.environ, CKITCHEN_LOG="error"))[0])
+    equal(info["environment"].get("CKITCHEN_LOG"), "error")
+    check(any(b["name"] == "cpu" and b["devices"][0]["usable"] for b in info["backends"]), info)
+    equal(run("--version")[0].split()[0], "ckitchen")
+    for command in ("quantize", "dequantize", "inspect", "info"):
+        out, _ = run(command, "--help")
+        check("Examples:" in out and "ckitchen " + command in out, out)
+    check("Exit status:" in run("--help")[0])
+
+
+def inspect_reports_layers(folder):
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model(), {"format": "pt"}))
+    target = os.path.join(folder, "q.safetensors")
+    quantize(source, target, "--format", "w4a8")
+    out, _ = run("inspect", target)
+    check("blocks.0.attn: asym_w4a8_int8 [24, 256], groups of 16, codebook, rotation 256" in out, out)
+    told = json.loads(run("inspect", "--json", target)[0])
+    tensors, metadata = load(target)
+    equal({t["name"]: (t["dtype"], t["shape"]) for t in told["tensors"]}, {n: (d, s) for n, (d, s, _) in tensors.items()})
+    equal(told["metadata"], metadata)
+    equal(sorted(told["layers"]), sorted(LAYERS))
+    check(all("note" not in layer for layer in told["layers"].values()), told["layers"])
+    # A layer that lost a tensor is described, not refused.
+    del tensors["blocks.0.attn.weight_s_rel"]
+    broken = write(os.path.join(folder, "b.safetensors"), pack(tensors, metadata))
+    check('"blocks.0.attn.weight_s_rel" is missing' in run("inspect", broken)[0])
+
+
+def dry_run(folder):
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model()))
+    out, _ = run("quantize", source, "--format", "w4a8", "--dry-run", "--exclude", "^blocks\\.2", "--include", "^img_in")
+    equal(os.listdir(folder), ["m.safetensors"])
+    lines = out.splitlines()
+
+    def line(name):
+        found = [l for l in lines if " " + name + ":" in l]
+        equal(len(found), 1, name, out)
+        return found[0]
+
+    check("quantize asym_w4a8_int8, rotation 256" in line("blocks.0.attn.weight"))
+    check("quantize asym_w4a8_int8, rotation 64" in line("blocks.1.mlp.weight"))
+    check("excluded" in line("blocks.2.mlp.weight"))
+    check("quantize" in line("img_in.weight"))
+    check("K=20 is not divisible by 16" in line("narrow.weight"))
+    check("3 tensors to quantize, 7 kept" in out, out)
+
+
+def check_layers(folder, format_name, marker_of, bound, *arguments):
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model(), {"format": "pt"}))
+    target, report_path = os.path.join(folder, "q.safetensors"), os.path.join(folder, "r.json")
+    quantize(source, target, "--format", format_name, "--report", report_path, *arguments)
+    before, after = small_model(), load(target)[0]
+    metadata = load(target)[1]
+    equal(metadata["format"], "pt")
+    markers = json.loads(metadata["_quantization_metadata"])["layers"]
+    with open(report_path) as file:
+        report = {layer["tensor"]: layer for layer in json.load(file)["layers"]}
+    equal(sorted(markers), sorted(LAYERS))
+    for layer in LAYERS:
+        dtype, (_, k), raw = before[layer + ".weight"]
+        marker = marker_of(k)
+        equal(markers[layer], marker)
+        marker_dtype, marker_shape, marker_raw = after[layer + ".comfy_quant"]
+        equal((marker_dtype, marker_shape), ("U8", [len(marker_raw)]))
+        equal(json.loads(marker_raw), marker)
+        error = relative_error(floats(dtype, raw), decode(after, layer, marker))
+        check(error < bound, layer, error)
+        reported = report[layer + ".weight"]["relative_error"]
+        check(abs(error - reported) < 1e-4 * error, layer, error, "reported as", reported)
+    for name, tensor in before.items():
+        if name[: -len(".weight")] not in LAYERS:
+            equal(after[name], tensor, "not byte for byte:", name)
+    return after
+
+
+def w4a8_layout(folder):
+    def marker(k, g=16):
+        rotation = 256 if k % 256 == 0 else 64 if k % 64 == 0 else 16
+        return {"format": "asym_w4a8_int8", "group_size": g, "convrot": True, "convrot_groupsize": rotation}
+
+    after = check_layers(folder, "w4a8", marker, 0.08)
+    equal({n: after["blocks.1.mlp.weight" + n][:2] for n in ("", "_s_rel", "_s_channel", "_codebook")},
+          {"": ("I8", [16, 96]), "_s_rel": ("F8_E4M3", [16, 12]), "_s_channel": ("F32", [16]), "_codebook": ("F32", [16])})
+    after = check_layers(folder, "w4a8", marker, 0.13, "--levels", "uniform")
+    check("blocks.1.mlp.weight_codebook" not in after)
+    check_layers(folder, "w4a8", lambda k: marker(k, 8), 0.07, "--group-size", "8")
+    check_layers(folder, "w4a8", lambda k: dict(marker(k), convrot_groupsize=16), 0.08, "--rotate", "16")
+    check_layers(folder, "w4a8", marker, 0.12, "--stochastic", "7")
+
+
+def int8_layout(folder):
+    def marker(k):
+        rotation = 256 if k % 256 == 0 else 64 if k % 64 == 0 else 16
+        return {"format": "int8_tensorwise", "convrot": True, "convrot_groupsize": rotation}
+
+    after = check_layers(folder, "int8", marker, 0.012)
+    equal(after["blocks.1.mlp.weight"][:2], ("I8", [16, 192]))
+    check_layers(folder, "int8", lambda k: {"format": "int8_tensorwise"}, 0.012, "--rotate", "none")
+
+
+def round_trip(folder):
+    """dequantize gives the floats that the formats mean, and drops what belonged to the layers."""
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model(), {"format": "pt"}))
+    for arguments in (["--format", "w4a8"], ["--format", "w4a8", "--levels", "uniform"], ["--format", "int8"],
+                      ["--format", "int8", "--rotate", "none"]):
+        quantized, back = os.path.join(folder, "q.safetensors"), os.path.join(folder, "b.safetensors")
+        quantize(source, quantized, *arguments)
+        tensors, metadata = load(quantized)
+        for dtype, name, step in (("F32", "f32", 1e-5), ("BF16", "bf16", 2.0**-8), ("F16", "f16", 2.0**-10)):
+            run("dequantize", quantized, "-o", back, "--dtype", name)
+            decoded, decoded_metadata = load(back)
+            equal(decoded_metadata, {"format": "pt"})
+            equal(sorted(decoded), sorted(small_model()))
+            for layer in LAYERS:
+                marker = json.loads(metadata["_quantization_metadata"])["layers"][layer]
+                expected = decode(tensors, layer, marker)
+                got_dtype, shape, raw = decoded[layer + ".weight"]
+                equal((got_dtype, shape), (dtype, [len(expected), len(expected[0])]))
+                check(relative_error(floats(dtype, raw), expected) < step, layer, arguments)
+            equal(decoded["odd"], small_model()["odd"])
+    # Layers in other formats, or broken ones, stay as they are.
+    tensors["blocks.0.attn.weight_scale"] = ("F32", [5, 1], bytes(20))
+    broken = write(os.path.join(folder, "x.safetensors"), pack(tensors, metadata))
+    _, err = run("dequantize", broken, "-o", back)
+    check('layer "blocks.0.attn" is kept as it is' in err, err)
+    equal(load(back)[0]["blocks.0.attn.weight"], tensors["blocks.0.attn.weight"])
+    equal(list(json.loads(load(back)[1]["_quantization_metadata"])["layers"]), ["blocks.0.attn"])
+
+
+def sharded_equals_single(folder):
+    model = small_model()
+    single = write(os.path.join(folder, "m.safetensors"), pack(model, {"format": "pt"}))
+    shards = os.path.join(folder, "shards")
+    os.mkdir(shards)
+    names = list(model)
+    weight_map = {}
+    for number, part in enumerate((names[::2], names[1::2])):
+        file = "model-%05d-of-00002.safetensors" % (2 - number)
+        write(os.path.join(shards, file), pack({n: model[n] for n in reversed(part)}, {"format": "pt"}))
+        weight_map.update({n: file for n in part})
+    index = os.path.join(shards, "model.safetensors.index.json")
+    write(index, json.dumps({"metadata": {"total_size": 1}, "weight_map": weight_map}).encode())
+    for format_name in ("w4a8", "int8"):
+        outputs = [os.path.join(folder, "%d.safetensors" % i) for i in range(3)]
+        for source, target in zip((single, index, shards), outputs):
+            quantize(source, target, "--format", format_name)
+        check(same_file(outputs[0], outputs[1]) and same_file(outputs[0], outputs[2]), format_name)
+    # No shard may be the output either.
+    shard = os.path.join(shards, weight_map[names[0]])
+    for target in (shard, index):
+        fails(4, "quantize", index, "-o", target, "--format", "int8", names=["is an input file"])
+
+
+def non_finite_is_kept(folder):
+    model = small_model()
+    values = gauss(24 * 256, 1)
+    values[300] = float("nan")
+    values[301] = float("-inf")
+    model["blocks.0.attn.weight"] = ("F32", [24, 256], values.tobytes())
+    halves = bytearray(model["blocks.1.mlp.weight"][2])
+    halves[-2:] = b"\x80\x7f"  # bf16 infinity, the last element
+    model["blocks.1.mlp.weight"] = ("BF16", [16, 192], bytes(halves))
+    source = write(os.path.join(folder, "m.safetensors"), pack(model))
+    for format_name in ("w4a8", "int8"):
+        target, report_path = os.path.join(folder, "q.safetensors"), os.path.join(folder, "r.json")
+        out, err = quantize(source, target, "--format", format_name, "--report", report_path, status=5)
+        check("blocks.0.attn.weight: 2 NaN or infinite values" in out, out)
+        check("blocks.1.mlp.weight: 1 NaN or infinite values" in out, out)
+        check('tensor "blocks.0.attn.weight": 2 NaN' in err, err)
+        after, metadata = load(target)
+        for name in ("blocks.0.attn.weight", "blocks.1.mlp.weight"):
+            equal(after[name], model[name], name)
+        equal(list(json.loads(metadata["_quantization_metadata"])["layers"]), ["blocks.2.mlp"])
+        with open(report_path) as file:
+            kept = {k["tensor"]: k["reason"] for k in json.load(file)["kept"]}
+        equal(kept["blocks.0.attn.weight"], "non_finite")
+        # The finite layers are what they are without the others.
+        clean = write(os.path.join(folder, "c.safetensors"), pack(small_model()))
+        quantize(clean, target, "--format", format_name)
+        equal(load(target)[0]["blocks.2.mlp.weight"], after["blocks.2.mlp.weight"])
+    # Finite, but beyond what W4A8 scales are defined for.
+    values[300] = values[301] = 2.0**100
+    model["blocks.0.attn.weight"] = ("F32", [24, 256], values.tobytes())
+    model["blocks.1.mlp.weight"] = small_model()["blocks.1.mlp.weight"]
+    write(source, pack(model))
+    out, _ = quantize(source, target, "--format", "w4a8", status=5)
+    check("2 values of 2^100 or more" in out, out)
+    quantize(source, target, "--format", "int8")
+
+
+def already_quantized(folder):
+    """A second conversion changes nothing; layers of other programs are left alone."""
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model(), {"format": "pt"}))
+    first, second = os.path.join(folder, "1.safetensors"), os.path.join(folder, "2.safetensors")
+    for one, two in (("w4a8", "int8"), ("int8", "w4a8"), ("w4a8", "w4a8")):
+        quantize(source, first, "--format", one)
+        quantize(first, second, "--format", two)
+        check(same_file(first, second), one, two)
+    model = small_model()
+    model["blocks.1.mlp.weight_scale"] = ("F32", [], struct.pack("<f", 0.5))
+    write(source, pack(model, {"_quantization_metadata": json.dumps({"layers": {"blocks.2.mlp": {"format": "nvfp4"}}})}))
+    out, _ = quantize(source, first, "--format", "w4a8")
+    check("already quantized             3" in out, out)
+    after, metadata = load(first)
+    for name in ("blocks.1.mlp.weight", "blocks.1.mlp.weight_scale", "blocks.2.mlp.weight"):
+        equal(after[name], model[name])
+    equal(json.loads(metadata["_quantization_metadata"])["layers"]["blocks.2.mlp"], {"format": "nvfp4"})
+
+
+def blocks_and_threads_do_not_matter(folder):
+    source = big_model(os.path.join(folder, "m.safetensors"), 16)  # 8 million elements: several blocks
+    targets = []
+    for i, arguments in enumerate((["--threads", "1"], ["--threads", "2"], ["--threads", "0"])):
+        targets.append(os.path.join(folder, "%d.safetensors" % i))
+        quantize(source, targets[i], "--format", "w4a8", "--stochastic", "5", *arguments)
+    check(same_file(targets[0], targets[1]) and same_file(targets[0], targets[2]))
+    quantize(source, targets[1], "--format", "w4a8", "--stochastic", "6")
+    check(not same_file(targets[0], targets[1]), "the seed has no effect")
+
+
+def bounded_memory(folder):
+    """Peak memory is that of a few blocks, whatever the file's size; its sparse zeros cost no disk."""
+    size = 1 << 28
+    header = json.dumps({"blocks.0.weight": {"dtype": "BF16", "shape": [size // 8192, 4096], "data_offsets": [0, size]}})
+    source, target = os.path.join(folder, "m.safetensors"), os.path.join(folder, "q.safetensors")
+    with open(source, "wb") as file:
+        file.write(struct.pack("<Q", len(header)) + header.encode())
+        file.truncate(8 + len(header) + size)
+    report_path = os.path.join(folder, "r.json")
+    quantize(source, target, "--format", "int8", "--report", report_path)
+    with open(report_path) as file:
+        report = json.load(file)
+    check(report["peak_memory_bytes"] < 200_000_000, report["peak_memory_bytes"])
+    equal(report["layers"][0]["relative_error"], 0)
+
+
+def output_over_input(folder):
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model()))
+    link, hard = os.path.join(folder, "link"), os.path.join(folder, "hard")
+    os.symlink(source, link)
+    os.link(source, hard)
+    for target in (source, link, hard, os.path.join(folder, ".", "m.safetensors")):
+        fails(4, "quantize", source, "-o", target, "--format", "w4a8", names=["is an input file"])
+        fails(4, "dequantize", source, "-o", target, names=["is an input file"])
+    fails(4, "quantize", link, "-o", source, "--format", "w4a8", names=["is an input file"])
+    with open(source, "rb") as file:
+        equal(file.read(), pack(small_model()))
+    equal(sorted(os.listdir(folder)), ["hard", "link", "m.safetensors"])
+
+
+def existing_output(folder):
+    """An older output is replaced when all went well, and only then."""
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model()))
+    target = write(os.path.join(folder, "q.safetensors"), b"precious")
+    broken = write(os.path.join(folder, "x.safetensors"), pack(small_model())[:-1])
+    fails(3, "quantize", broken, "-o", target, "--format", "w4a8")
+    with open(target, "rb") as file:
+        equal(file.read(), b"precious")
+    quantize(source, target, "--format", "w4a8")
+    check(len(load(target)[0]) > 10)
+    equal(len(os.listdir(folder)), 3)
+
+
+def read_only_target(folder):
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model()))
+    target = write(os.path.join(folder, "q.safetensors"), b"precious")
+    os.chmod(target, 0o444)
+    fails(4, "quantize", source, "-o", target, "--format", "w4a8", names=["q.safetensors", "read-only"])
+    fails(4, "quantize", source, "-o", folder, "--format", "w4a8", names=["is a directory"])
+    fails(4, "quantize", source, "-o", os.path.join(folder, "none", "q"), "--format", "w4a8", names=["No such file"])
+    fails(4, "quantize", source, "-o", "/dev/full", "--format", "w4a8", names=["not a regular file"])
+    closed = os.path.join(folder, "closed")
+    if os.geteuid() != 0:
+        os.mkdir(closed, 0o555)
+        fails(4, "quantize", source, "-o", os.path.join(closed, "q"), "--format", "w4a8", names=["Permission denied"])
+        return
+    with mounted(closed, "ro,size=1m"):
+        fails(4, "quantize", source, "-o", os.path.join(closed, "q"), "--format", "w4a8", names=["Read-only file system"])
+
+
+def full_disk(folder):
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model()))
+    with mounted(os.path.join(folder, "small"), "size=8k") as small:
+        target = os.path.join(small, "q.safetensors")
+        fails(4, "quantize", source, "-o", target, "--format", "w4a8", names=["q.safetensors", "No space left"])
+        fails(4, "dequantize", source, "-o", target, names=["q.safetensors", "No space left"])
+        equal(os.listdir(small), [])
+
+
+def size_limit(folder):
+    """A write that fails half way: the limit on file sizes stands for whatever may go wrong with a disk."""
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model()))
+    target = os.path.join(folder, "q.safetensors")
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, 4_000))
+
+    fails(4, "quantize", source, "-o", target, "--format", "w4a8", names=["q.safetensors", "File too large"], preexec_fn=limit)
+    equal(os.listdir(folder), ["m.safetensors"])
+
+
+def start_and_wait(folder, **options):
+    """A long conversion, begun; its temporary file exists."""
+    source = big_model(os.path.join(folder, "m.safetensors"), 256)
+    out = os.path.join(folder, "out")
+    os.mkdir(out)
+    process = subprocess.Popen([PROGRAM, "quantize", source, "-o", os.path.join(out, "q.safetensors"), "--format", "w4a8"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+    deadline = time.monotonic() + 60
+    while not os.listdir(out):
+        check(time.monotonic() < deadline and process.poll() is None, "the conversion did not begin")
+        time.sleep(0.001)
+    time.sleep(0.05)
+    check(process.poll() is None, "the conversion ended too early for this test")
+    return process, out
+
+
+def killed(folder):
+    process, out = start_and_wait(folder)
+    process.kill()
+    process.wait()
+    names = os.listdir(out)
+    check("q.safetensors" not in names, names)
+    check(all(n.startswith(".ckitchen-") and n.endswith(".tmp") for n in names), names)
+
+
+def interrupted(folder):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        with tempfile.TemporaryDirectory(dir=folder) as inner:
+            process, out = start_and_wait(inner)
+            process.send_signal(number)
+            equal(process.wait(), -number, "died of something else")
+            equal(os.listdir(out), [], number)
+
+
+def report_file(folder):
+    target, report_path = os.path.join(folder, "q.safetensors"), os.path.join(folder, "r.json")
+    out, _ = quantize(SAMPLE, target, "--format", "w4a8", "--report", report_path)
+    with open(report_path) as file:
+        report = json.load(file)
+    equal(report["layer_count"], 2)
+    for layer in report["layers"]:
+        # A Gaussian weight is at 0.0725 to 0.0735; real ones lie close by.
+        check(0.070 < layer["relative_error"] < 0.076, layer)
+    equal({layer["k"]: layer["rotate_group"] for layer in report["layers"]}, {384: 64, 1536: 256})
+    worst = max(report["layers"], key=lambda layer: layer["relative_error"])
+    equal(report["relative_error_worst_tensor"], worst["tensor"])
+    check(worst["tensor"] in out and "%.5f" % worst["relative_error"] in out, out)
+    equal(report["file_bytes_out"], os.path.getsize(target))
+    equal(len(report["kept"]), 5)
+    reasons = {k["tensor"]: k["reason"] for k in report["kept"]}
+    equal(reasons["embeddings.token_type_embeddings.weight"], "name")
+    equal(reasons["encoder.layer.0.output.LayerNorm.weight"], "rank")
+    # The report is an output like the other: never over an input, never over the checkpoint.
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model()))
+    fails(4, "quantize", source, "-o", target, "--format", "w4a8", "--report", source, names=["is an input file"])
+    fails(2, "quantize", source, "-o", target, "--format", "w4a8", "--report", target, names=["same file"])
+    fails(4, "quantize", source, "-o", target, "--format", "w4a8", "--report", os.path.join(folder, "none", "r"))
+
+
+def usage_errors(folder):
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model()))
+    target = os.path.join(folder, "q.safetensors")
+    both = ["quantize", source, "-o", target]
+    fails(2)
+    fails(2, "fry")
+    fails(2, "quantize")
+    fails(2, "quantize", source, "--format", "w4a8", names=["-o"])
+    fails(2, *both)
+    fails(2, *both, "--format", "int4", names=["int4"])
+    fails(2, *both, "--format", "w4a8", "--rotate", "none", names=["--rotate none"])
+    fails(2, *both, "--format", "w4a8", "--rotate", "32", names=["32"])
+    fails(2, *both, "--format", "w4a8", "--group-size", "24", names=["24"])
+    fails(2, *both, "--format", "w4a8", "--stochastic", "0")
+    fails(2, *both, "--format", "w4a8", "--stochastic", "-1")
+    fails(2, *both, "--format", "w4a8", "--stochastic", "18446744073709551616")
+    fails(2, *both, "--format", "int8", "--stochastic", "1", names=["--stochastic"])
+    fails(2, *both, "--format", "w4a8", "--levels", "log", names=["log"])
+    fails(2, *both, "--format", "w4a8", "--include", "(", names=["--include", '"("'])
+    fails(2, *both, "--format", "w4a8", "--backend", "abacus", names=["abacus"])
+    fails(2, *both, "--format", "w4a8", "--threads", "-1")
+    fails(2, *both, "--format", "w4a8", "--frobnicate")
+    fails(2, "dequantize", source, "-o", target, "--dtype", "f64", names=["f64"])
+    fails(6, *both, "--format", "w4a8", "--device", "900", "--backend", "cpu", names=["cpu"])
+    quantize(source, target, "--format", "w4a8", "--stochastic", "18446744073709551615")
+
+
+def broken_stdout(folder):
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model()))
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([PROGRAM, "inspect", source], stdout=full, stderr=subprocess.PIPE)
+    equal(done.returncode, 4)
+    check(b"cannot write to stdout" in done.stderr, done.stderr)
+
+
+CASES = [broken_files, info_and_help, inspect_reports_layers, dry_run, w4a8_layout, int8_layout, round_trip,
+         sharded_equals_single, non_finite_is_kept, already_quantized, blocks_and_threads_do_not_matter, bounded_memory,
+         output_over_input, existing_output, read_only_target, full_disk, size_limit, killed, interrupted, report_file,
+         usage_errors, broken_stdout]
+
+
+def main():
+    case = next(c for c in CASES if c.__name__ == CASE)
+    with tempfile.TemporaryDirectory(prefix="ckitchen-cli-") as folder:
+        try:
+            case(folder)
+        except Skip as reason:
+            print("skipped:", reason)
+            return 77
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

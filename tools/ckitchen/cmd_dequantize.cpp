@@ -44,7 +44,7 @@ struct Work {
 Work plan_work(const Checkpoint& input, Dtype dtype, Progress& progress) {
     Work work;
     work.metadata = input.metadata();
-    nlohmann::ordered_json quantization = quantization_metadata(input);
+    QuantizationMetadata quantization = quantization_metadata(input);
     std::set<std::string> replaced;
     for (const auto& [name, layer] : find_quantized_layers(input)) {
         DecodableLayer decodable;
@@ -55,7 +55,7 @@ Work plan_work(const Checkpoint& input, Dtype dtype, Progress& progress) {
             continue;
         }
         replaced.insert(layer.tensors.begin(), layer.tensors.end());
-        quantization["layers"].erase(name);
+        quantization.layers.erase(name);
         work.outputs.push_back({name + std::string(kWeightSuffix), dtype, {decodable.n, decodable.k}});
         work.layers.push_back(std::move(decodable));
     }
@@ -67,7 +67,7 @@ Work plan_work(const Checkpoint& input, Dtype dtype, Progress& progress) {
     }
     const std::string key(kQuantizationKey);
     work.metadata.erase(key);
-    if (!quantization["layers"].empty()) work.metadata[key] = quantization.dump();
+    if (!quantization.layers.empty()) work.metadata[key] = quantization.text();
     return work;
 }
 

@@ -60,6 +60,8 @@ nlohmann::ordered_json to_json(const Checkpoint& checkpoint) {
 }
 
 void print_table(const Checkpoint& checkpoint) {
+    // Before anything is printed: it may find the file broken.
+    const QuantizedLayers layers = find_quantized_layers(checkpoint);
     std::size_t width = 0;
     for (const SourceTensor& tensor : checkpoint.tensors()) {
         width = std::max(width, code_points(printable(tensor.info->name)));
@@ -70,7 +72,6 @@ void print_table(const Checkpoint& checkpoint) {
         std::printf("%s  %-8s %-18s %s\n", name.c_str(), std::string(dtype_name(tensor.info->dtype)).c_str(),
                     shape_text(tensor.info->shape).c_str(), bytes_text(tensor.info->bytes()).c_str());
     }
-    const QuantizedLayers layers = find_quantized_layers(checkpoint);
     if (!layers.empty()) std::printf("\nquantized layers:\n");
     for (const auto& [name, layer] : layers) {
         DecodableLayer decodable;

@@ -1,4 +1,5 @@
 // ckitchen quantize: a checkpoint in, a quantized one out.
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -18,7 +19,7 @@ struct QuantizeOptions {
     std::string rotate = "auto";
     std::string levels = "codebook";
     int group_size = 16;
-    std::optional<std::uint64_t> seed;
+    std::string seed;
     std::vector<std::string> include;
     std::vector<std::string> exclude;
     std::string report;
@@ -57,13 +58,20 @@ PlanOptions plan_options(const QuantizeOptions& options) {
     return plan;
 }
 
-std::uint64_t checked_seed(const QuantizeOptions& options) {
-    if (!options.seed) return 0;
-    if (*options.seed == 0) throw Failure(Exit::kUsage, "--stochastic 0: the seed must be at least 1");
+// 0 when stochastic rounding is off.
+std::uint64_t parse_seed(const QuantizeOptions& options) {
+    const std::string& text = options.seed;
+    if (text.empty()) return 0;
+    std::uint64_t seed = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+    if (error != std::errc() || end != text.data() + text.size() || seed == 0) {
+        throw Failure(Exit::kUsage,
+                      "--stochastic " + in_quotes(text) + ": the seed must be 1 to 18446744073709551615");
+    }
     if (options.format != "w4a8") {
         throw Failure(Exit::kUsage, "--stochastic: only --format w4a8 rounds stochastically");
     }
-    return *options.seed;
+    return seed;
 }
 
 bool is_same_path(const std::string& a, const std::string& b) {
@@ -84,7 +92,7 @@ void write_json(OutputFile& file, const nlohmann::ordered_json& value) {
 Exit quantize(const QuantizeOptions& options) {
     const PlanOptions plan = plan_options(options);
     ConvertOptions convert_options;
-    convert_options.seed = checked_seed(options);
+    convert_options.seed = parse_seed(options);
     if (!options.dry_run && options.output.empty())
         throw Failure(Exit::kUsage, "-o is required (or --dry-run)");
     if (options.dry_run && !options.report.empty()) {

@@ -64,6 +64,18 @@ json file_quantization_metadata(const SafetensorsFile& file) {
     return value;
 }
 
+// A layer's marker as text. Markers of the formats that this program writes come out as it writes them, so
+// that converting a converted file changes nothing; of others every field is kept.
+std::string marker_text(const json& value) {
+    Marker marker;
+    std::string error;
+    if (parse_marker(value, marker, error)) {
+        const ordered_json canonical = marker_json(marker);
+        if (json(canonical) == value) return canonical.dump();
+    }
+    return value.dump();
+}
+
 void read_marker_tensor(const SourceTensor& tensor, QuantizedLayer& layer) {
     const TensorInfo& info = *tensor.info;
     if (info.bytes() > kMaxMarkerBytes || dtype_size(info.dtype) != 1) {
@@ -233,21 +245,42 @@ QuantizedLayers find_quantized_layers(const Checkpoint& checkpoint) {
     return layers;
 }
 
-ordered_json quantization_metadata(const Checkpoint& checkpoint) {
-    json merged = json::object();
-    merged["layers"] = json::object();
+std::string QuantizationMetadata::text() const {
+    std::string out = "{";
+    for (const auto& [key, value] : other.items()) {
+        out += json(key).dump();
+        out += ':';
+        out += value.dump();
+        out += ',';
+    }
+    out += "\"layers\":{";
+    bool is_first = true;
+    for (const auto& [name, marker] : layers) {
+        if (!is_first) out += ',';
+        is_first = false;
+        out += json(name).dump();
+        out += ':';
+        out += marker;
+    }
+    out += "}}";
+    return out;
+}
+
+QuantizationMetadata quantization_metadata(const Checkpoint& checkpoint) {
+    QuantizationMetadata out;
     for (const auto& file : checkpoint.files()) {
         const json metadata = file_quantization_metadata(*file);
         if (!metadata.is_object()) continue;
         for (const auto& [key, value] : metadata.items()) {
             if (key == "layers") {
-                for (const auto& [layer, marker] : value.items()) merged["layers"].emplace(layer, marker);
+                for (const auto& [layer, marker] : value.items())
+                    out.layers.emplace(layer, marker_text(marker));
             } else {
-                merged.emplace(key, value);
+                out.other.emplace(key, value);
             }
         }
     }
-    return ordered_json(merged);
+    return out;
 }
 
 bool resolve_layer(const Checkpoint& checkpoint, const std::string& name, const QuantizedLayer& layer,

@@ -53,9 +53,17 @@ struct QuantizedLayer {
 using QuantizedLayers = std::map<std::string, QuantizedLayer, std::less<>>;
 QuantizedLayers find_quantized_layers(const Checkpoint& checkpoint);
 
-// The "_quantization_metadata" of all files of a checkpoint as one object with "layers"; an empty "layers"
-// when there is none. Fails with Exit::kInput when it is not what it should be.
-nlohmann::ordered_json quantization_metadata(const Checkpoint& checkpoint);
+// The "_quantization_metadata" of a checkpoint. Layers are kept as JSON text, sorted by name.
+struct QuantizationMetadata {
+    nlohmann::json other = nlohmann::json::object();  // fields beside "layers"
+    std::map<std::string, std::string> layers;
+
+    std::string text() const;
+};
+
+// Of all files together, the first file's where two disagree. Fails with Exit::kInput when it is not what it
+// should be.
+QuantizationMetadata quantization_metadata(const Checkpoint& checkpoint);
 
 // Shapes and tensors of a layer in a format that this program decodes.
 struct DecodableLayer {

@@ -314,7 +314,7 @@ Plan make_plan(const Checkpoint& checkpoint, const PlanOptions& options) {
     Plan plan;
     plan.options = options;
     plan.metadata = checkpoint.metadata();
-    nlohmann::ordered_json quantization = quantization_metadata(checkpoint);
+    QuantizationMetadata quantization = quantization_metadata(checkpoint);
     const Planner planner(checkpoint, plan.options);
     for (const SourceTensor& source : checkpoint.tensors()) {
         PlannedTensor tensor = planner.decide(source);
@@ -322,7 +322,7 @@ Plan make_plan(const Checkpoint& checkpoint, const PlanOptions& options) {
         if (tensor.quantize) {
             for (OutputTensor& output : layer_outputs(plan.options, tensor))
                 plan.outputs.push_back(std::move(output));
-            quantization["layers"][tensor.layer] = marker_json(tensor.marker);
+            quantization.layers[tensor.layer] = marker_json(tensor.marker).dump();
         } else {
             plan.outputs.push_back({source.info->name, source.info->dtype, source.info->shape});
         }
@@ -333,7 +333,7 @@ Plan make_plan(const Checkpoint& checkpoint, const PlanOptions& options) {
         tensor_bytes(output.dtype, output.shape, bytes);
         plan.data_bytes_out += bytes;
     }
-    if (!quantization["layers"].empty()) plan.metadata[std::string(kQuantizationKey)] = quantization.dump();
+    if (!quantization.layers.empty()) plan.metadata[std::string(kQuantizationKey)] = quantization.text();
     return plan;
 }
 
