@@ -118,7 +118,7 @@ TEST_CASE("The default list keeps names by dot-separated segments, without regar
     CHECK(default_keep_pattern("...").empty());
 }
 
-TEST_CASE("--include and --exclude override the list, and --exclude is the stronger") {
+TEST_CASE("The options include and exclude override the list, and exclude is the stronger") {
     PlanOptions options;
     options.include.emplace_back("--include", "^final");
     options.include.emplace_back("--include", "narrow");

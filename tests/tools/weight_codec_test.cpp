@@ -11,15 +11,24 @@
 namespace ckitchen::cli::test {
 namespace {
 
-// Heavy-tailed, so that a codebook is fitted instead of the default one taken.
-std::vector<float> heavy_tailed(std::size_t count) {
+// A weight whose rotation in groups of 64 or 256 is heavy-tailed inside the scale groups, so that a codebook
+// is fitted instead of the default one taken. The rotation is its own inverse.
+std::vector<float> heavy_tailed(const Session& session, std::int64_t n, std::int64_t k) {
     std::mt19937 generator(17);
-    std::vector<float> out(count);
+    std::vector<float> out(static_cast<std::size_t>(n * k));
     for (float& value : out) {
         const double unit = (generator() + 0.5) / 4294967296.0 - 0.5;
         value =
             static_cast<float>((unit < 0 ? -1 : 1) * std::pow(-std::log(1 - 2 * std::abs(unit)), 2.0) * 0.01);
     }
+    ck_rotate_args args = CK_INIT(ck_rotate_args);
+    args.dtype = CK_F32;
+    args.rows = n;
+    args.k = k;
+    args.x = out.data();
+    args.y = out.data();
+    args.group = k % 256 == 0 ? 256 : 64;
+    check(ck_rotate(session.context(), &args, nullptr), "rotate");
     return out;
 }
 
@@ -30,8 +39,8 @@ struct Model {
     Plan plan;
     std::vector<float> values;
 
-    Model(std::int64_t n, std::int64_t k, const PlanOptions& options)
-        : values(heavy_tailed(static_cast<std::size_t>(n * k))) {
+    Model(const Session& session, std::int64_t n, std::int64_t k, const PlanOptions& options)
+        : values(heavy_tailed(session, n, k)) {
         const std::string data(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
         write_file(folder / "m.safetensors", safetensors_bytes({{"a.weight", "F32", {n, k}, data}}));
         checkpoint = std::make_unique<Checkpoint>(folder / "m.safetensors");
@@ -84,7 +93,7 @@ TEST_CASE("The size of the blocks does not change a bit of the result") {
                 PlanOptions options;
                 options.format = is_int8 ? TargetFormat::kInt8 : TargetFormat::kW4a8;
                 options.uniform = uniform;
-                const Model model(61, 192, options);
+                const Model model(session, 61, 192, options);
                 double whole_error = 0;
                 const std::string whole = quantized_in_blocks(model, session, 61, seed, whole_error);
                 CHECK(whole_error > 0.001);
@@ -102,7 +111,7 @@ TEST_CASE("The size of the blocks does not change a bit of the result") {
 TEST_CASE("The codebook of the sampled rows is the codebook of the whole tensor") {
     // 4.5 million elements: only 1024 of the 1100 rows are looked at.
     const Session session({CK_BACKEND_CPU, 0, 2});
-    const Model model(1100, 4096, {});
+    const Model model(session, 1100, 4096, {});
     REQUIRE(codebook_sample_rows(1100, 4096) == 1024);
     WeightQuantizer quantizer(session, model.plan.options, 0);
     quantizer.begin(model.tensor(), model.sample());
