@@ -160,6 +160,8 @@ TEST_CASE("a pool that was never used, and many pools, end cleanly") {
     }
 }
 
+// The thread sanitizer ends a child of fork() that starts threads, so it cannot see this one.
+#if !defined(__SANITIZE_THREAD__)
 TEST_CASE("a forked child has threads of its own") {
     auto pool = std::make_unique<ThreadPool>(3);
     REQUIRE(covers_once(*pool, 100, 1));
@@ -179,6 +181,7 @@ TEST_CASE("a forked child has threads of its own") {
     CHECK(WEXITSTATUS(status) == 0);
     CHECK(covers_once(*pool, 100, 1));
 }
+#endif
 
 TEST_CASE("a child may destroy a pool that it has not used") {
     auto pool = std::make_unique<ThreadPool>(3);
