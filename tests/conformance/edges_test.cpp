@@ -1,6 +1,10 @@
 // Shapes at which tiled and vectorized code goes wrong, one dimension at a time, and the combinations that
 // random problems meet too rarely.
+#include <cstddef>
+#include <cstring>
+
 #include "suite.hpp"
+
 
 namespace ckitchen::conformance {
 namespace {
