@@ -30,9 +30,8 @@ install_packages() {
 
 build_program() {
     printf 'device code for: %s\n' "${targets:-no GPU (none found)}"
-    local -a options=(-DCKITCHEN_BUILD_TESTS=OFF)
-    if [[ -f $repo/kernels/CMakeLists.txt ]]; then options+=("-DCKITCHEN_GPU_TARGETS=${targets:-none}"); fi
-    cmake -S "$repo" -B "$build" --preset release "${options[@]}"
+    cmake -S "$repo" -B "$build" --preset release "-DCKITCHEN_GPU_TARGETS=${targets:-none}" \
+        -DCKITCHEN_BUILD_TESTS=OFF -DCKITCHEN_BUILD_GFXSIM=OFF
     cmake --build "$build"
 }
 

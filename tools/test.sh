@@ -46,17 +46,16 @@ sources() {
 }
 
 install_packages() {
-    local -a purposes=(build tests)
-    if [[ -f $repo/kernels/CMakeLists.txt ]]; then purposes+=(device); fi
-    if [[ -f $repo/tools/gfxsim/CMakeLists.txt ]]; then purposes+=(gfxsim); fi
+    local -a purposes=(build tests device gfxsim)
     if [[ -d $repo/packaging/deb ]]; then purposes+=(packaging); fi
     "$repo/tools/dev/install.sh" "${purposes[@]}"
 }
 
 configure() {
     local preset=$1
-    local -a options=(-DCKITCHEN_BUILD_TESTS=ON -DCKITCHEN_WERROR=ON)
-    if [[ -f $repo/kernels/CMakeLists.txt ]]; then options+=(-DCKITCHEN_GPU_TARGETS=all); fi
+    local -a options=(-DCKITCHEN_BUILD_TESTS=ON -DCKITCHEN_WERROR=ON -DCKITCHEN_GPU_TARGETS=all)
+    # The simulator's tests are none of the smoke tier, which is all that runs under the sanitizers.
+    if [[ $preset == release ]]; then options+=(-DCKITCHEN_BUILD_GFXSIM=ON); else options+=(-DCKITCHEN_BUILD_GFXSIM=OFF); fi
     cmake -S "$repo" -B "$build_root/$preset" --preset "$preset" "${options[@]}"
 }
 
