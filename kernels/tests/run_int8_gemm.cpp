@@ -1,8 +1,10 @@
 // Runs every row of int8_gemm.inc that an object holds on a device and compares with a plain loop, bit for
 // bit.
 //
-//   run_int8_gemm hip  <libamdhip64> <code object> [ordinal]
-//   run_int8_gemm cuda <libcuda> <directory with one PTX file per row> [ordinal]
+//   run_int8_gemm hip  <libamdhip64> <code object> [far]
+//   run_int8_gemm cuda <libcuda> <directory with one PTX file per row> [far]
+//
+// With "far", rows of A, B and C lie gigabytes apart instead, which takes up to 16 GiB of device memory.
 //
 // Uses the drivers' own functions, found in the library that the command line names; nothing of ckitchen but
 // the rows and the argument struct. Buffers have exactly the sizes that the problem needs; C lies between
@@ -44,20 +46,20 @@ std::string read_file(const std::string& path) {
 // The few driver calls that a launch needs. Device addresses are integers in both interfaces.
 class Device {
   public:
-    Device(bool cuda, const char* library, int ordinal) : cuda_(cuda) {
+    Device(bool cuda, const char* library) : cuda_(cuda) {
         library_ = dlopen(library, RTLD_NOW | RTLD_LOCAL);
         if (library_ == nullptr) stop(dlerror());
         if (cuda_) {
             check(call<int(unsigned)>("cuInit")(0), "cuInit");
             int device = 0;
-            check(call<int(int*, int)>("cuDeviceGet")(&device, ordinal), "cuDeviceGet");
+            check(call<int(int*, int)>("cuDeviceGet")(&device, 0), "cuDeviceGet");
             void* context = nullptr;
             check(call<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, device),
                   "cuDevicePrimaryCtxRetain");
             check(call<int(void*)>("cuCtxSetCurrent")(context), "cuCtxSetCurrent");
         } else {
             check(call<int(unsigned)>("hipInit")(0), "hipInit");
-            check(call<int(int)>("hipSetDevice")(ordinal), "hipSetDevice");
+            check(call<int(int)>("hipSetDevice")(0), "hipSetDevice");
         }
     }
 
@@ -114,8 +116,6 @@ class Device {
               "launch");
         check(call<int()>(cuda_ ? "cuCtxSynchronize" : "hipDeviceSynchronize")(), "synchronization");
     }
-
-    bool cuda() const { return cuda_; }
 
   private:
     template <typename Signature>
@@ -340,6 +340,66 @@ std::string run_case(Device& device, void* function, const Int8GemmRow& row, con
     return {};
 }
 
+// One small problem whose rows lie so far apart that offsets need more than 32 bits (in A and B: as far as
+// the row allows).
+std::string run_far_case(Device& device, void* function, const Int8GemmRow& row, Random& random) {
+    const std::int64_t limit = (std::int64_t{1} << 32) - 1;
+    const std::int64_t m = row.wide ? 2 : row.tile_m;
+    const std::int64_t n = row.wide ? 2 : row.tile_n;
+    const std::int64_t k = 80;
+    const std::int64_t lda = row.wide ? (std::int64_t{1} << 32) + 16 : limit / row.tile_m / 16 * 16;
+    const std::int64_t ldb = row.wide ? (std::int64_t{1} << 32) + 32 : limit / row.tile_n / 16 * 16;
+    const std::int64_t ldc = (std::int64_t{1} << 31) / (m - 1) + 8;
+    const std::uint64_t a = device.allocate(extent(m, k, lda));
+    const std::uint64_t b = device.allocate(extent(n, k, ldb));
+    const std::uint64_t c = device.allocate(extent(m, n, ldc) * 2);
+    std::vector<std::int8_t> rows_a(m * k);
+    std::vector<std::int8_t> rows_b(n * k);
+    for (auto& value : rows_a) value = static_cast<std::int8_t>(random.next());
+    for (auto& value : rows_b) value = static_cast<std::int8_t>(random.next());
+    for (std::int64_t i = 0; i < m; ++i) device.upload(a + i * lda, rows_a.data() + i * k, k);
+    for (std::int64_t j = 0; j < n; ++j) device.upload(b + j * ldb, rows_b.data() + j * k, k);
+    const float one = 1.0f;
+    const std::uint64_t scale = device.allocate(4);
+    device.upload(scale, &one, 4);
+    const Int8GemmGrid grid = int8_gemm_grid(row, m, n);
+    Int8GemmArgs args{a,
+                      b,
+                      c,
+                      scale,
+                      scale,
+                      0,
+                      m,
+                      n,
+                      lda,
+                      ldb,
+                      ldc,
+                      static_cast<std::uint32_t>(k),
+                      kInt8GemmBfloat16,
+                      kInt8GemmNone,
+                      0,
+                      0,
+                      grid.tiles_m,
+                      grid.tiles_n,
+                      grid.group_m};
+    device.launch(function, grid.groups, grid.threads, args);
+    std::string error;
+    std::vector<std::uint16_t> result(n);
+    for (std::int64_t i = 0; i < m && error.empty(); ++i) {
+        device.download(result.data(), c + i * ldc * 2, n * 2);
+        for (std::int64_t j = 0; j < n && error.empty(); ++j) {
+            std::int32_t sum = 0;
+            for (std::int64_t l = 0; l < k; ++l) sum += rows_a[i * k + l] * rows_b[j * k + l];
+            if (result[j] != to_bfloat16(static_cast<float>(sum))) {
+                error =
+                    "C[" + std::to_string(i) + "][" + std::to_string(j) + "] is wrong with rows far apart";
+            }
+        }
+    }
+    for (const std::uint64_t address : {a, b, c, scale}) device.release(address);
+    return error;
+}
+
 std::vector<Case> cases_for(const Int8GemmRow& row, Random& random) {
     const std::int64_t tm = row.tile_m;
     const std::int64_t tn = row.tile_n;
@@ -386,9 +446,10 @@ std::vector<Case> cases_for(const Int8GemmRow& row, Random& random) {
 
 int main(int count, char** values) {
     if (count < 4)
-        stop("usage: run_int8_gemm hip|cuda <driver library> <code object or PTX directory> [ordinal]");
+        stop("usage: run_int8_gemm hip|cuda <driver library> <code object or PTX directory> [far]");
     const bool cuda = std::string(values[1]) == "cuda";
-    Device device(cuda, values[2], count > 4 ? std::atoi(values[4]) : 0);
+    const bool far = count > 4 && std::string(values[4]) == "far";
+    Device device(cuda, values[2]);
     const std::string object = cuda ? std::string() : read_file(values[3]);
     int failures = 0;
     int rows = 0;
@@ -401,6 +462,13 @@ int main(int count, char** values) {
         ++rows;
         Random random;
         int failed = 0;
+        if (far) {
+            const std::string error = run_far_case(device, function, row, random);
+            std::printf("%s: %s\n", row.name, error.empty() ? "passed with rows far apart" : error.c_str());
+            std::fflush(stdout);
+            failures += error.empty() ? 0 : 1;
+            continue;
+        }
         const std::vector<Case> cases = cases_for(row, random);
         for (const Case& c : cases) {
             const Int8GemmShape shape{0, 0, c.m, c.n, c.k, c.k + c.pad_a, c.k + c.pad_b};
