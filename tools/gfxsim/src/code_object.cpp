@@ -1,8 +1,11 @@
 #include "code_object.hpp"
 
 #include <elf.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "code_image.hpp"
@@ -36,7 +39,7 @@ enum AmdgpuReloc : uint32_t {
 class ElfLoader {
   public:
     ElfLoader(const void* image, const Target& target, int device)
-        : file_(static_cast<const uint8_t*>(image)), target_(target), device_(device) {}
+        : image_(static_cast<const uint8_t*>(image)), target_(target), device_(device) {}
 
     LoadStatus run(int version_limit, std::unique_ptr<CodeObject>& out, std::string& error) {
         object_.reset(new CodeObject);
@@ -80,7 +83,21 @@ class ElfLoader {
         return true;
     }
 
+    /// Copies `size` bytes of the client's image; false when they are not all readable. The client gives no
+    /// size, so a file cut short may end at the edge of a mapping.
+    bool copy_image(uint64_t size) {
+        copy_.resize(size);
+        iovec to{copy_.data(), size}, from{const_cast<uint8_t*>(image_), size};
+        const ssize_t n = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+        // Sandboxes may forbid the call; then the image is taken at its word.
+        if (n < 0 && (errno == EPERM || errno == ENOSYS)) std::memcpy(copy_.data(), image_, size);
+        else if (n != static_cast<ssize_t>(size)) return false;
+        file_ = copy_.data();
+        return true;
+    }
+
     LoadStatus load(int version_limit) {
+        if (!copy_image(sizeof header_)) return fail(LoadStatus::kNotAnObject, "the image is not readable");
         std::memcpy(&header_, file_, sizeof header_);
         if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0)
             return fail(LoadStatus::kNotAnObject, "the image is not an ELF file");
@@ -104,6 +121,7 @@ class ElfLoader {
             return malformed("the ELF file has no section header table");
         if (header_.e_shoff > kMaxImage) return malformed("the section header table lies beyond 4 GiB");
         size_ = header_.e_shoff + uint64_t{header_.e_shnum} * sizeof(Elf64_Shdr);
+        if (!copy_image(size_)) return malformed("the file ends before its section header table");
         if (LoadStatus s = place_segments(); s != LoadStatus::kOk) return s;
         if (LoadStatus s = read_symbols(); s != LoadStatus::kOk) return s;
         if (LoadStatus s = relocate(); s != LoadStatus::kOk) return s;
@@ -311,7 +329,9 @@ class ElfLoader {
         return LoadStatus::kOk;
     }
 
-    const uint8_t* file_;
+    const uint8_t* image_;
+    const uint8_t* file_ = nullptr;
+    std::vector<uint8_t> copy_;
     const Target& target_;
     int device_;
     uint64_t size_ = sizeof(Elf64_Ehdr);

@@ -89,6 +89,27 @@ void swap(Wave& w, const Inst& inst) {
         if (w.exec() >> l & 1) std::swap(w.v[inst.dst[0].reg][l], w.v[inst.src[0].reg][l]);
 }
 
+/// Register index that M0 displaces.
+int displaced(const Wave& w, int reg) {
+    const int64_t index = int64_t{reg} + static_cast<int32_t>(w.s[kM0]);
+    if (index < 0 || index >= kVgprCount)
+        raise(FaultKind::kIllegalAddress, -1, "vector register " + std::to_string(index) + " by M0 " + hex(w.s[kM0]));
+    return static_cast<int>(index);
+}
+
+void movrels(Wave& w, const Inst& inst) {
+    store_words(w.v[inst.dst[0].reg].data(), w.v[displaced(w, inst.src[0].reg)].data(), w.exec());
+}
+
+void movreld(Wave& w, const Inst& inst) {
+    LaneBuffer tmp;
+    store_words(w.v[displaced(w, inst.dst[0].reg)].data(), raw_source(w, inst.src[0], tmp).lo, w.exec());
+}
+
+void movrelsd(Wave& w, const Inst& inst) {
+    store_words(w.v[displaced(w, inst.dst[0].reg)].data(), w.v[displaced(w, inst.src[0].reg)].data(), w.exec());
+}
+
 }  // namespace
 
 void register_cross_lane(OpTable& t) {
@@ -103,6 +124,9 @@ void register_cross_lane(OpTable& t) {
     add("v_permlane16_var_b32", &permlane_vector<false>, {Type::kB32, Type::kB32}, kFlagOpSelOwn);
     add("v_permlanex16_var_b32", &permlane_vector<true>, {Type::kB32, Type::kB32}, kFlagOpSelOwn);
     add("v_permlane64_b32", &permlane64, {Type::kB32});
+    add("v_movrels_b32", &movrels, {Type::kB32});
+    add("v_movreld_b32", &movreld, {Type::kB32});
+    add("v_movrelsd_b32", &movrelsd, {Type::kB32});
     add("v_swap_b32", &swap, {Type::kB32});
     add("v_mbcnt_lo_u32_b32", &mbcnt_lo, {Type::kB32, Type::kB32});
     add("v_mbcnt_hi_u32_b32", &mbcnt_hi, {Type::kB32, Type::kB32});

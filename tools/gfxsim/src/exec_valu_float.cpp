@@ -91,6 +91,27 @@ void div_scale_op(Wave& w, const Inst& inst) {
     w.s[inst.dst[1].reg] = mask & exec;
 }
 
+/// fma(a, b, c) * 2^scale rounded once, also where the result is denormal.
+float fma_scaled(float a, float b, float c, int scale) {
+    const double product = static_cast<double>(a) * static_cast<double>(b), addend = static_cast<double>(c);
+    double sum = product + addend;
+    if (!std::isfinite(sum)) return static_cast<float>(sum);
+    // Rounded to odd in float64, the later rounding to float32 is the only one that counts.
+    const double other = sum - product, error = (product - (sum - other)) + (addend - other);
+    if (error != 0 && (std::bit_cast<uint64_t>(sum) & 1) == 0)
+        sum = std::nextafter(sum, std::copysign(std::numeric_limits<double>::infinity(), error));
+    return static_cast<float>(std::ldexp(sum, scale));
+}
+
+double fma_scaled(double a, double b, double c, int scale) {
+    __extension__ using Quad = __float128;
+    const double sum = std::fma(a, b, c);
+    if (!std::isfinite(sum)) return sum;
+    Quad exact = static_cast<Quad>(a) * static_cast<Quad>(b) + static_cast<Quad>(c);
+    exact *= static_cast<Quad>(std::ldexp(1.0, scale));
+    return static_cast<double>(exact);
+}
+
 template <class T>
 void div_fmas_op(Wave& w, const Inst& inst) {
     using D = DivisionTraits<T>;
@@ -99,10 +120,10 @@ void div_fmas_op(Wave& w, const Inst& inst) {
     const u32 vcc = w.s[inst.src[3].reg];
     for (int l = 0; l < kLanes; ++l) {
         const T s2 = from_bits<T>(c, l);
-        T v = std::fma(from_bits<T>(a, l), from_bits<T>(b, l), s2);
-        // Undo what v_div_scale did: a large quotient had its denominator scaled up, a small one its numerator.
-        if (vcc >> l & 1) v = std::ldexp(v, exponent_of(s2) > D::kBias ? D::kScale : -D::kScale);
-        to_bits<T>(r, l, v);
+        // Undoes what v_div_scale did: a large quotient had its denominator scaled up, a small one its numerator.
+        const int scale = !(vcc >> l & 1) ? 0 : exponent_of(s2) > D::kBias ? D::kScale : -D::kScale;
+        const T s0 = from_bits<T>(a, l), s1 = from_bits<T>(b, l);
+        to_bits<T>(r, l, scale ? fma_scaled(s0, s1, s2, scale) : std::fma(s0, s1, s2));
     }
     store<T>(w, inst, inst.dst[0], r, write_mask(w, inst));
 }

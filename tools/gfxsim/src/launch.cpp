@@ -51,7 +51,9 @@ class LaunchMemory {
   public:
     LaunchMemory(const void* data, size_t size, int device) {
         if (size == 0) return;
-        p_ = MemoryMap::instance().allocate(size, MemoryKind::kKernarg, device, 0, ~0ull);
+        // Runtimes hand out kernarg segments in whole cache lines, and compilers widen loads on the strength of it.
+        const size_t padded = (size + 63) / 64 * 64;
+        p_ = MemoryMap::instance().allocate(padded, MemoryKind::kKernarg, device, 0, ~0ull);
         if (!p_) throw std::bad_alloc();
         std::memcpy(p_, data, size);
         MemoryMap::instance().set_writable(p_, false);

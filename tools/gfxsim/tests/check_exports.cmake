@@ -1,0 +1,13 @@
+# Only the runtime's names leave the library: cmake -DNM=... -DLIBRARY=... -P check_exports.cmake
+execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[^\n]+" lines "${symbols}")
+set(count 0)
+foreach(line IN LISTS lines)
+  if(NOT line MATCHES " T hip[A-Z][A-Za-z0-9]*(@@[a-z0-9_.]+)?$")
+    message(FATAL_ERROR "unexpected export: ${line}")
+  endif()
+  math(EXPR count "${count} + 1")
+endforeach()
+if(count LESS 60)
+  message(FATAL_ERROR "only ${count} exports")
+endif()

@@ -1,0 +1,145 @@
+// Planted faults must be found and named; their twins must run clean.
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+#include "hip_client.hpp"
+
+using namespace gfxsim_test;
+using u32 = uint32_t;
+
+namespace {
+
+const std::vector<std::string> kTargets = {"gfx1030", "gfx1100", "gfx1101", "gfx1151", "gfx1201"};
+
+const HipClient& hip() {
+    static const HipClient* client = [] {
+        setenv("GFXSIM_DEVICES", "gfx1030,gfx1100,gfx1101,gfx1151,gfx1201", 1);
+        setenv("GFXSIM_LIMIT", "1000000", 1);
+        return new HipClient(GFXSIM_LIBRARY);
+    }();
+    return *client;
+}
+
+/// The report of what `body` does.
+template <class F>
+std::string report_of(F body) {
+    const std::string path = "/tmp/gfxsim-report-" + std::to_string(getpid());
+    unlink(path.c_str());
+    setenv("GFXSIM_REPORT", path.c_str(), 1);
+    body();
+    unsetenv("GFXSIM_REPORT");
+    std::string text;
+    if (access(path.c_str(), R_OK) == 0) text = read_file(path);
+    unlink(path.c_str());
+    return text;
+}
+
+template <class F>
+void for_each_module(F body) {
+    for (size_t d = 0; d < kTargets.size(); ++d)
+        for (const char* level : {"O0", "O3"}) {
+            INFO(kTargets[d] << " -" << level);
+            REQUIRE(hip()("hipSetDevice", static_cast<int>(d)) == 0);
+            const Module module(hip(), std::string(GFXSIM_PROGRAMS) + "/programs_" + kTargets[d] + "_" + level + ".co");
+            body(module, kTargets[d]);
+        }
+}
+
+/// The launch with and without the fault: the error, and the words that the report must hold.
+template <class... A>
+void check_pair(const Module& m, const std::string& target, const char* kernel, unsigned groups, unsigned threads, int amount,
+                int error, const std::vector<std::string>& words, A... arguments) {
+    INFO(kernel);
+    const std::string clean = report_of([&] { CHECK(m.launch(kernel, groups, 1, threads, arguments..., 0) == 0); });
+    CHECK(clean.empty());
+    const std::string report =
+        report_of([&] { CHECK(m.launch(kernel, groups, 1, threads, arguments..., amount) == error); });
+    // The next synchronising call reports it once more, then the device is usable again.
+    CHECK(hip()("hipDeviceSynchronize") == error);
+    CHECK(hip()("hipDeviceSynchronize") == 0);
+    CHECK_THAT(report, Catch::Contains(std::string("in kernel ") + kernel + " on " + target));
+    for (const std::string& word : words) CHECK_THAT(report, Catch::Contains(word));
+}
+
+}  // namespace
+
+TEST_CASE("writes past a buffer", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        DeviceArray<u32> p(hip(), std::vector<u32>(100));
+        check_pair(m, target, "fault_global", 2, 64, 1, 700,
+                   {"illegal address", "store", "lane 4", "write of 4 bytes", "0 bytes past the end of device memory", "+400 bytes"},
+                   p.get(), 100);
+    });
+}
+
+TEST_CASE("reads before a buffer", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        DeviceArray<u32> p(hip(), std::vector<u32>(64)), out(hip(), std::vector<u32>(64));
+        check_pair(m, target, "fault_read", 1, 64, 64, 700, {"illegal address", "load", "lane 31", "wave 1", "4 bytes before device memory"},
+                   p.get(), out.get());
+    });
+}
+
+TEST_CASE("use after free", "[faults]") {
+    for_each_module([](const Module& m, const std::string&) {
+        void* p = nullptr;
+        REQUIRE(hip()("hipMalloc", &p, size_t{256}) == 0);
+        REQUIRE(m.launch("fault_global", 1, 1, 64, p, 64, 0) == 0);
+        REQUIRE(hip()("hipFree", p) == 0);
+        const std::string report = report_of([&] { CHECK(m.launch("fault_global", 1, 1, 64, p, 64, 0) == 700); });
+        CHECK_THAT(report, Catch::Contains("use after free"));
+        CHECK(hip()("hipDeviceSynchronize") == 700);
+    });
+}
+
+TEST_CASE("memory of another device", "[faults]") {
+    void* other = nullptr;
+    REQUIRE(hip()("hipSetDevice", 0) == 0);
+    REQUIRE(hip()("hipMalloc", &other, size_t{256}) == 0);
+    REQUIRE(hip()("hipSetDevice", 4) == 0);
+    {
+        const Module m(hip(), std::string(GFXSIM_PROGRAMS) + "/programs_gfx1201_O3.co");
+        const std::string report = report_of([&] { CHECK(m.launch("fault_global", 1, 1, 64, other, 64, 0) == 700); });
+        CHECK_THAT(report, Catch::Contains("memory of another device"));
+        CHECK(hip()("hipDeviceSynchronize") == 700);
+    }
+    REQUIRE(hip()("hipFree", other) == 0);
+}
+
+TEST_CASE("LDS overrun", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        DeviceArray<u32> out(hip(), std::vector<u32>(64));
+        check_pair(m, target, "fault_lds", 1, 64, 1, 700, {"LDS access out of range", "lane 31", "wave 1", "offset 256", "has 256 bytes"}, out.get());
+    });
+}
+
+TEST_CASE("a barrier that not all waves reach", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        DeviceArray<u32> out(hip(), std::vector<u32>(64));
+        check_pair(m, target, "fault_barrier", 1, 64, 1, 719, {"barrier that not all waves reach"}, out.get());
+    });
+}
+
+TEST_CASE("endless loop", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        DeviceArray<u32> out(hip(), std::vector<u32>(64, 0));
+        check_pair(m, target, "fault_loop", 1, 32, 1, 702, {"endless loop"}, out.get());
+    });
+}
+
+TEST_CASE("trap", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        DeviceArray<u32> out(hip(), std::vector<u32>(64));
+        check_pair(m, target, "fault_trap", 1, 32, 1, 710, {"trap", "s_trap"}, out.get());
+    });
+}
+
+TEST_CASE("EXEC not full at a matrix instruction", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        if (target == "gfx1030") return;
+        DeviceArray<int> out(hip(), std::vector<int>(256));
+        check_pair(m, target, "fault_exec", 1, 32, 1, 719, {"EXEC is not full", "v_wmma_i32_16x16x16_iu8", "0x7fffffff"}, out.get());
+    });
+}
