@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <tuple>
 
 #include "failure.hpp"
 #include "pipeline.hpp"
@@ -44,10 +45,9 @@ std::vector<std::size_t> disk_order(const Plan& plan, const Checkpoint& input) {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     const auto place = [&](std::size_t i) {
         const SourceTensor& source = *plan.tensors[i].source;
-        return std::pair(file_number[source.file], source.info->begin);
+        return std::tuple(file_number[source.file], source.info->begin, i);
     };
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
     return order;
 }
 

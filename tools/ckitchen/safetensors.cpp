@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <tuple>
 #include <unordered_set>
 
 #include "failure.hpp"
@@ -367,8 +368,8 @@ bool parse_safetensors_header(std::string_view header, std::uint64_t data_bytes,
         if (!check_tensor(tensor, data_bytes, error)) return false;
     }
     // Empty tensors come before the one that shares their position, so that they never count as an overlap.
-    std::stable_sort(tensors.begin(), tensors.end(), [](const TensorInfo& a, const TensorInfo& b) {
-        return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
+    std::sort(tensors.begin(), tensors.end(), [](const TensorInfo& a, const TensorInfo& b) {
+        return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
     });
     return check_ranges(tensors, data_bytes, error);
 }
