@@ -11,6 +11,7 @@ import contextlib
 import json
 import math
 import os
+import pty
 import random
 import resource
 import signal
@@ -701,10 +702,33 @@ def broken_stdout(folder):
     check(b"cannot write to stdout" in done.stderr, done.stderr)
 
 
+def progress_bar(folder):
+    """A bar with rate and time left on a terminal, plain lines elsewhere, nothing when asked."""
+    source, target = big_model(os.path.join(folder, "m.safetensors"), 64), os.path.join(folder, "q.safetensors")
+    arguments = [PROGRAM, "quantize", source, "-o", target, "--format", "w4a8"]
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=follower, env=dict(os.environ, TERM="xterm"))
+    os.close(follower)
+    shown = b""
+    with contextlib.suppress(OSError):  # how the end of a pseudo-terminal shows
+        while piece := os.read(leader, 4096):
+            shown += piece
+    os.close(leader)
+    equal(process.wait(), 0)
+    bars = [bar for bar in shown.split(b"\r") if b"MB/s" in bar]
+    check(len(bars) > 1, shown)
+    check(all(b"% [" in bar and b" left" in bar and b"blocks." in bar for bar in bars), shown)
+    check(shown.endswith(b"\r\x1b[K"), "the bar was not cleared:", shown[-80:])
+    _, err = run(*arguments[1:])
+    equal(len(err.splitlines()), 4)
+    check("4/4 blocks.3.weight BF16 [2048, 4096] error 0.0" in err and "\r" not in err, err)
+    equal(run(*arguments[1:], "--quiet")[1], "")
+
+
 CASES = [broken_files, info_and_help, inspect_reports_layers, dry_run, w4a8_layout, int8_layout, round_trip,
          sharded_equals_single, non_finite_is_kept, already_quantized, blocks_and_threads_do_not_matter, bounded_memory,
          output_over_input, existing_output, read_only_target, full_disk, size_limit, killed, interrupted, report_file,
-         usage_errors, broken_stdout]
+         usage_errors, broken_stdout, progress_bar]
 
 
 def main():
