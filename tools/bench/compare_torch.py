@@ -1,0 +1,131 @@
+"""Times ck_int8_gemm beside torch._int_mm in one process on one CUDA or ROCm device.
+
+    compare_torch.py --library build/release/src/libckitchen.so [--shape 12544x9216x3072 ...] [--rounds 30]
+
+For each shape (MxNxK): the median of events around single calls, taken in turn, inputs random, no flush between calls (warm L2 where
+the operands fit). ckitchen writes bfloat16 with scales and bias, torch._int_mm bare int32. Also the host's cost of a call: wall time
+of many calls that are only enqueued, divided by their number, beside the cheapest launch that PyTorch offers.
+"""
+
+import argparse
+import ctypes
+import statistics
+import time
+
+import torch
+
+CK_BF16 = 3
+CK_F32 = 1
+
+
+class GemmArgs(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("out_dtype", ctypes.c_int32), ("m", ctypes.c_int64), ("n", ctypes.c_int64),
+                ("k", ctypes.c_int64), ("a", ctypes.c_void_p), ("lda", ctypes.c_int64), ("b", ctypes.c_void_p),
+                ("ldb", ctypes.c_int64), ("c", ctypes.c_void_p), ("ldc", ctypes.c_int64), ("scale_a", ctypes.c_void_p),
+                ("scale_b", ctypes.c_void_p), ("scale_a_mode", ctypes.c_int32), ("scale_b_mode", ctypes.c_int32),
+                ("bias", ctypes.c_void_p), ("bias_dtype", ctypes.c_int32), ("reserved0", ctypes.c_uint32),
+                ("workspace", ctypes.c_void_p), ("workspace_size", ctypes.c_uint64)]
+
+
+class ContextOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("backend", ctypes.c_int32), ("ordinal", ctypes.c_int32),
+                ("threads", ctypes.c_int32), ("flags", ctypes.c_uint32), ("reserved0", ctypes.c_uint32),
+                ("disable", ctypes.c_char_p), ("runtime_path", ctypes.c_char_p)]
+
+
+def event_time(call):
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    call()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end)
+
+
+def host_time(call, count=2000):
+    call()
+    torch.cuda.synchronize()
+    best = None
+    for _ in range(5):
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        passed = (time.perf_counter() - start) / count
+        torch.cuda.synchronize()
+        best = passed if best is None else min(best, passed)
+    return best * 1e6
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--shape", action="append", help="MxNxK, may be repeated")
+    parser.add_argument("--rounds", type=int, default=30)
+    options = parser.parse_args()
+    shapes = options.shape or ["12544x9216x3072", "12544x3072x8192", "30000x21504x5376", "4096x4096x4096", "16x28672x5376"]
+
+    ck = ctypes.CDLL(options.library)
+    ck.ck_last_error.restype = ck.ck_last_variant.restype = ctypes.c_char_p
+    context = ctypes.c_void_p()
+    torch.cuda.init()
+    chosen = ContextOptions(ctypes.sizeof(ContextOptions), 2 if torch.version.hip else 3, torch.cuda.current_device())
+    if ck.ck_context_create(ctypes.byref(chosen), ctypes.byref(context)) != 0:
+        raise SystemExit(ck.ck_last_error().decode())
+    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+    print(f"{torch.cuda.get_device_name()}; torch {torch.__version__}")
+
+    for shape in shapes:
+        m, n, k = (int(x) for x in shape.split("x"))
+        a = torch.randint(-127, 128, (m, k), dtype=torch.int8, device="cuda")
+        b = torch.randint(-127, 128, (n, k), dtype=torch.int8, device="cuda")
+        scale_a = torch.rand(m, device="cuda") * 1e-3
+        scale_b = torch.rand(n, device="cuda") * 1e-3
+        bias = torch.randn(n, device="cuda").bfloat16()
+        c = torch.empty(m, n, dtype=torch.bfloat16, device="cuda")
+        args = GemmArgs(ctypes.sizeof(GemmArgs), CK_BF16, m, n, k, a.data_ptr(), 0, b.data_ptr(), 0, c.data_ptr(), 0,
+                        scale_a.data_ptr(), scale_b.data_ptr(), 0, 0, bias.data_ptr(), CK_BF16)
+
+        def ours():
+            if ck.ck_int8_gemm(context, ctypes.byref(args), stream) != 0:
+                raise SystemExit(ck.ck_last_error().decode())
+
+        def theirs():
+            return torch._int_mm(a, b.t())
+
+        calls = {"ckitchen": ours}
+        if m > 16:  # torch._int_mm takes no fewer rows
+            calls["torch._int_mm"] = theirs
+        ours()
+        variant = ck.ck_last_variant().decode()
+        if m > 16:
+            # The epilogue's three roundings done by PyTorch on torch._int_mm's sums: the same bits.
+            sums = theirs()[:64].float()
+            expected = ((sums * scale_a[:64, None]) * scale_b[None, :] + bias.float()[None, :]).bfloat16()
+            if not torch.equal(c[:64], expected):
+                raise SystemExit(f"{shape}: wrong result from {variant}")
+        times = {name: [] for name in calls}
+        for _ in range(options.rounds):
+            for name, call in calls.items():
+                times[name].append(event_time(call))
+        operations = 2 * m * n * k
+        for name, values in times.items():
+            median = statistics.median(values)
+            print(f"{shape:>18} {name:14} {median:9.4f} ms  min {min(values):9.4f}  {operations / median * 1e-9:7.1f} TOPS  "
+                  f"{variant if name == 'ckitchen' else ''}")
+        if "torch._int_mm" in times:
+            ratio = statistics.median(x / y for x, y in zip(times["torch._int_mm"], times["ckitchen"]))
+            print(f"{shape:>18} torch._int_mm / ckitchen: {ratio:.3f}")
+
+    small = GemmArgs(ctypes.sizeof(GemmArgs), CK_BF16, 64, 64, 64, a.data_ptr(), 0, b.data_ptr(), 0, c.data_ptr(), 0,
+                     scale_a.data_ptr(), scale_b.data_ptr())
+    reference = ctypes.byref(small)
+    empty = GemmArgs(ctypes.sizeof(GemmArgs), CK_BF16, 0, 64, 64)
+    nothing = ctypes.byref(empty)
+    call = ck.ck_int8_gemm
+    print(f"host: a small ck_int8_gemm {host_time(lambda: call(context, reference, stream)):.2f} us, the same call with m = 0 "
+          f"{host_time(lambda: call(context, nothing, stream)):.2f} us (both with ctypes' cost), torch add of 1 element "
+          f"{host_time(lambda t=torch.zeros(1, device='cuda'): t.add_(1)):.2f} us")
+
+
+if __name__ == "__main__":
+    main()
