@@ -117,6 +117,31 @@ CK_DEVICE void local_barrier() {
 #endif
 }
 
+// Orders accesses of one wave's lanes to local memory that no other wave touches.
+CK_DEVICE void wave_local_fence() {
+#if defined(__AMDGCN__)
+#if __clang_major__ >= 20
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront", "local");
+    __builtin_amdgcn_wave_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront", "local");
+#else
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+#endif
+#else
+    __nvvm_bar_warp_sync(0xffffffffu);
+#endif
+}
+
+// The instructions before and after this point are not mixed. Between independent parts of a long unrolled
+// computation it keeps the scheduler from holding the intermediate results of all parts at once.
+CK_DEVICE void scheduling_boundary() {
+#if defined(__AMDGCN__)
+    __builtin_amdgcn_sched_barrier(0);
+#endif
+}
+
 // The value of the lane whose index differs in the bits of kMask (a power of two below 32).
 template <int kMask>
 CK_DEVICE int32_t exchange_xor(int32_t value) {

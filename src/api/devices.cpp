@@ -167,9 +167,10 @@ Status add_variants(ck_context& context) {
             }
         }
         const std::string name = find_op(entry.op)->name;
+        const std::string preferred = entry.preferences ? entry.preferences : name;
         static const std::vector<PreferenceRule> kNoRules;
-        CK_RETURN_IF_ERROR(resolve_rules(is_cpu ? kNoRules : preferences.rules(name, key), entry.metric_names,
-                                         name + "_", slots,
+        CK_RETURN_IF_ERROR(resolve_rules(is_cpu ? kNoRules : preferences.rules(preferred, key),
+                                         entry.metric_names, name + "_", slots,
                                          context.rules[static_cast<std::size_t>(entry.op)]));
     }
     return {};

@@ -1,10 +1,56 @@
 #include "ops/rotate.hpp"
 
+#include <array>
+
 #include "cpu/rotate.hpp"
 #include "ops/checks.hpp"
 #include "ops/cpu.hpp"
+#include "ops/device_types.hpp"
+#include "ops/gpu.hpp"
+#include "rotate/rotate_rows.hpp"
 
 namespace ckitchen::ops {
+namespace {
+
+// A kernel is called ckitchen_<variant>.
+constexpr std::size_t kPrefixLength = sizeof("ckitchen_") - 1;
+
+constexpr auto kRows = [] {
+    std::array<DeviceRow, kRotateRowCount> rows{};
+    for (std::size_t i = 0; i < kRotateRowCount; ++i)
+        rows[i] = {kRotateRows[i].kernel + kPrefixLength, kRotateRows[i].feature, &kRotateRows[i]};
+    return rows;
+}();
+
+const RotateRow& row_of(const Variant& variant) {
+    return *static_cast<const RotateRow*>(variant.row);
+}
+
+Status launch(ck_context& context, const ck_rotate_args& args, const Variant& variant, void* stream) {
+    const RotateRow& row = row_of(variant);
+    RotateArgs device{};
+    device.x = address(args.x);
+    device.y = address(args.y);
+    device.rows = args.rows;
+    device.k = args.k;
+    device.ldx = args.ldx;
+    device.ldy = args.ldy;
+    // Rows without a gap are one long row: no step is left part empty by the width.
+    if (args.ldx == args.k && args.ldy == args.k) {
+        device.k = args.rows * args.k;
+        device.rows = 1;
+    }
+    const RotateGrid grid = rotate_grid(row, device.rows, device.k);
+    device.steps = grid.steps;
+    device.type = element_type(args.dtype);
+    device.group = static_cast<uint32_t>(args.group);
+    device.factor = rotation_factor(args.group);
+    device.width_log2 = grid.width_log2;
+    device.groups = grid.groups;
+    return gpu(context).launch(row.kernel, grid.groups, grid.threads, &device, stream);
+}
+
+}  // namespace
 
 Status Rotate::normalise(Args& args) {
     CK_RETURN_IF_ERROR(check_dtype("dtype", args.dtype, kFloats));
@@ -24,7 +70,28 @@ void Rotate::regions(const Args& args, Regions& regions) {
     regions.output("y", args.y, args.rows, args.k, args.ldy, dtype_size(args.dtype));
 }
 
-Status Rotate::run(ck_context& context, const Args& args, const Variant&, void*) {
+std::span<const DeviceRow> Rotate::device_rows() {
+    return kRows;
+}
+
+Metrics Rotate::metrics(const Args& args) {
+    return {args.rows, args.k};
+}
+
+const char* Rotate::refusal(const Args& args, const Variant& variant) {
+    if (empty(args)) return nullptr;
+    const int64_t size = dtype_size(args.dtype);
+    const bool misaligned = rotate_misaligned(row_of(variant), address(args.x), address(args.y),
+                                              args.ldx * size, args.ldy * size);
+    return misaligned ? "rows of x or y do not start at multiples of 16 bytes" : nullptr;
+}
+
+Status Rotate::prepare(ck_context& context, const Args&, const Variant& variant) {
+    return gpu(context).prepare(row_of(variant).kernel);
+}
+
+Status Rotate::run(ck_context& context, const Args& args, const Variant& variant, void* stream) {
+    if (variant.row) return launch(context, args, variant, stream);
     cpu::rotate(cpu_threads(context), args);
     return {};
 }

@@ -1,0 +1,243 @@
+// Row quantization. Each wave holds 1024 elements of x in its registers, applies the activation and the
+// rotation, and joins the other waves of its row for the largest magnitude.
+#pragma once
+
+#include "../device/activation.h"
+#include "../device/rotation.h"
+#include "int8_quantize_args.h"
+
+namespace ckitchen {
+
+// |x| as an unsigned integer, which orders magnitudes as floats do; 0 for what is not finite.
+CK_DEVICE uint32_t finite_magnitude(float x) {
+    const uint32_t bits = __builtin_bit_cast(uint32_t, x) & 0x7fffffffu;
+    return bits < 0x7f800000u ? bits : 0;
+}
+
+CK_DEVICE uint32_t larger(uint32_t a, uint32_t b) {
+    return a > b ? a : b;
+}
+
+template <int kMask>
+CK_DEVICE uint32_t larger_of_lanes(uint32_t value) {
+    return larger(value, static_cast<uint32_t>(exchange_xor<kMask>(static_cast<int32_t>(value))));
+}
+
+// The scale of a row whose largest finite magnitude is `amax`, as bits.
+CK_DEVICE float int8_row_scale(uint32_t amax) {
+    const float scale = __builtin_bit_cast(float, amax) / 127.0f;
+    return scale > 1e-30f ? scale : 1e-30f;
+}
+
+// clamp(rne(x / scale), -128, 127), a NaN as 0, in the lowest byte; the other bits mean nothing. Adding
+// 1.5 * 2^23 rounds to an integer, half to even, and leaves it in the low bits in two's complement.
+CK_DEVICE uint32_t int8_quantized(float x, float scale) {
+    const float quotient = x / scale;
+    const float number = quotient == quotient ? quotient : 0.0f;
+    const float clamped = __builtin_fminf(__builtin_fmaxf(number, -128.0f), 127.0f);
+    return __builtin_bit_cast(uint32_t, clamped + 12582912.0f);
+}
+
+// Quantizes and stores the first `count` (0..16) values of a piece.
+template <LoadPlace kPlace>
+CK_DEVICE void int8_store_piece(uint64_t address, uint32_t count, const float (&value)[kPieceElements],
+                                float scale) {
+    uint32_t byte[kPieceElements];
+    CK_UNROLL
+    for (int index = 0; index < kPieceElements; ++index) {
+        byte[index] = int8_quantized(value[index], scale) & 255;
+        if (index % 4 == 3) scheduling_boundary();
+    }
+    if (count == kPieceElements) {
+        Uint32x4 packed;
+        CK_UNROLL
+        for (int word = 0; word < 4; ++word) {
+            packed[word] = byte[4 * word] | byte[4 * word + 1] << 8 | byte[4 * word + 2] << 16 |
+                           byte[4 * word + 3] << 24;
+        }
+        store_16_bytes<kPlace>(address, packed);
+        return;
+    }
+    CK_UNROLL
+    for (uint32_t index = 0; index < kPieceElements; ++index) {
+        if (index < count) global_pointer<uint8_t>(address)[index] = static_cast<uint8_t>(byte[index]);
+    }
+}
+
+CK_DEVICE void int8_store_scale(const Int8QuantizeArgs& args, int64_t row, float scale) {
+    *reinterpret_cast<GlobalPointer<UnalignedUint32>>(args.scale + row * 4) =
+        __builtin_bit_cast(uint32_t, scale);
+}
+
+// Places of a lane's two pieces in the matrix.
+struct Int8QuantizePlace {
+    int64_t row[kWavePieces];
+    int64_t column[kWavePieces];
+    uint32_t count[kWavePieces];  // elements, 0 outside of the matrix
+};
+
+// The values that the quantizer reads: activation in float32, then the rotation, rounded to x's type. All
+// lanes of the wave take part.
+template <LoadPlace kPlace>
+CK_DEVICE void int8_prepare(const Int8QuantizeArgs& args, const Int8QuantizePlace& place,
+                            LocalPointer<uint8_t> wave_local, WavePieces& pieces) {
+    const uint32_t size = element_size(args.type);
+    uint64_t address[kWavePieces];
+    CK_UNROLL
+    for (int piece = 0; piece < kWavePieces; ++piece)
+        address[piece] = args.x + (place.row[piece] * args.ldx + place.column[piece]) * size;
+    pieces.load<kPlace>(args.type, address, place.count);
+    if (args.activation == kActivationGeluTanh) {
+        apply_gelu_tanh(pieces);
+    } else if (args.activation == kActivationSwiglu) {
+        CK_UNROLL
+        for (int piece = 0; piece < kWavePieces; ++piece) address[piece] += args.k * size;
+        apply_swiglu(pieces, address, place.count,
+                     [&](uint64_t up_address, uint32_t count, float(&up)[kPieceElements]) {
+                         load_piece_of<kPlace>(args.type, up_address, count, up);
+                     });
+    }
+    if (args.rotate_group != 0) {
+        rotate_wave(pieces, args.rotate_group, args.rotate_factor, wave_local);
+        pieces.round(args.type);
+    }
+}
+
+CK_DEVICE uint32_t int8_amax(const float (&value)[kPieceElements]) {
+    uint32_t amax = 0;
+    CK_UNROLL
+    for (int index = 0; index < kPieceElements; ++index) amax = larger(amax, finite_magnitude(value[index]));
+    return amax;
+}
+
+// The largest value of all lanes of the `waves` (a power of two) waves that this one belongs to. All waves
+// of the workgroup take part, with the same `waves`. `local` is the workgroup's, kRotationLocalBytes a wave,
+// and nothing that was in it is kept.
+CK_DEVICE uint32_t larger_of_waves(uint32_t value, uint32_t waves, LocalPointer<uint8_t> local) {
+    value = larger_of_lanes<1>(value);
+    value = larger_of_lanes<2>(value);
+    value = larger_of_lanes<4>(value);
+    value = larger_of_lanes<8>(value);
+    value = larger_of_lanes<16>(value);
+    if (waves == 1) return value;
+    const auto slot = [&](uint32_t wave) {
+        return reinterpret_cast<LocalPointer<uint32_t>>(local + wave * kRotationLocalBytes);
+    };
+    // The wave's own exchange memory holds its value: what other waves still exchange is not touched.
+    wave_local_fence();
+    if (lane_id() == 0) *slot(wave_id()) = value;
+    local_barrier();
+    const uint32_t first = wave_id() & ~(waves - 1);
+    value = *slot(first + (lane_id() & (waves - 1)));
+    local_barrier();
+    value = larger_of_lanes<1>(value);
+    value = larger_of_lanes<2>(value);
+    value = larger_of_lanes<4>(value);
+    value = larger_of_lanes<8>(value);
+    return larger_of_lanes<16>(value);
+}
+
+// A workgroup holds whole rows: one, or several narrow ones, each in 2^width_log2 elements.
+template <int kWaves, int kAlignment>
+struct Int8QuantizeWhole {
+    static constexpr int kLocalBytes = kWaves * kRotationLocalBytes;
+    static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
+
+    static CK_DEVICE void run(const Int8QuantizeArgs& args, LocalPointer<uint8_t> local) {
+        const uint32_t rows_log2 = __builtin_ctz(kWaves * kWaveElements) - args.width_log2;
+        for (int64_t first = static_cast<int64_t>(workgroup_id()) << rows_log2; first < args.rows;
+             first += static_cast<int64_t>(args.groups) << rows_log2)
+            run_rows(args, first, local);
+    }
+
+    static CK_DEVICE void run_rows(const Int8QuantizeArgs& args, int64_t first, LocalPointer<uint8_t> local) {
+        Int8QuantizePlace place;
+        const uint32_t k = static_cast<uint32_t>(args.k);
+        CK_UNROLL
+        for (int piece = 0; piece < kWavePieces; ++piece) {
+            const uint32_t index = wave_id() * kWaveElements + piece_index(piece);
+            const uint32_t column = index & ((1u << args.width_log2) - 1);
+            place.row[piece] = first + (index >> args.width_log2);
+            place.column[piece] = column;
+            place.count[piece] = place.row[piece] < args.rows ? piece_count(column, k) : 0;
+        }
+        WavePieces pieces;
+        int8_prepare<kPlace>(args, place, local + wave_id() * kRotationLocalBytes, pieces);
+
+        uint32_t amax[kWavePieces];
+        CK_UNROLL
+        for (int piece = 0; piece < kWavePieces; ++piece) amax[piece] = int8_amax(pieces.value[piece]);
+        if ((1u << args.width_log2) >= kWaveElements) {
+            const uint32_t waves = (1u << args.width_log2) / kWaveElements;
+            amax[0] = larger_of_waves(larger(amax[0], amax[1]), waves, local);
+            amax[1] = amax[0];
+        } else {
+            // A row's pieces lie in neighbouring lanes.
+            CK_UNROLL
+            for (int piece = 0; piece < kWavePieces; ++piece) {
+                if (args.width_log2 > 4) amax[piece] = larger_of_lanes<1>(amax[piece]);
+                if (args.width_log2 > 5) amax[piece] = larger_of_lanes<2>(amax[piece]);
+                if (args.width_log2 > 6) amax[piece] = larger_of_lanes<4>(amax[piece]);
+                if (args.width_log2 > 7) amax[piece] = larger_of_lanes<8>(amax[piece]);
+                if (args.width_log2 > 8) amax[piece] = larger_of_lanes<16>(amax[piece]);
+            }
+        }
+        CK_UNROLL
+        for (int piece = 0; piece < kWavePieces; ++piece) {
+            const float scale = int8_row_scale(amax[piece]);
+            const uint64_t address = args.q + place.row[piece] * args.ldq + place.column[piece];
+            int8_store_piece<kPlace>(address, place.count[piece], pieces.value[piece], scale);
+            if (place.column[piece] == 0 && place.row[piece] < args.rows)
+                int8_store_scale(args, place.row[piece], scale);
+        }
+    }
+};
+
+// A workgroup goes over a row of any width twice: for the largest magnitude, then, computing the same values
+// again, to quantize them.
+template <int kWaves, int kAlignment>
+struct Int8QuantizeAny {
+    static constexpr int kLocalBytes = kWaves * kRotationLocalBytes;
+    static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
+
+    static CK_DEVICE void run(const Int8QuantizeArgs& args, LocalPointer<uint8_t> local) {
+        for (int64_t row = workgroup_id(); row < args.rows; row += args.groups) run_row(args, row, local);
+    }
+
+    static CK_DEVICE void run_row(const Int8QuantizeArgs& args, int64_t row, LocalPointer<uint8_t> local) {
+        uint32_t amax = 0;
+        float scale = 0.0f;
+        CK_NO_UNROLL
+        for (int pass = 0; pass < 2; ++pass) {
+            CK_NO_UNROLL
+            for (int64_t first = wave_id() * kWaveElements; first < args.k; first += kWaves * kWaveElements) {
+                Int8QuantizePlace place;
+                CK_UNROLL
+                for (int piece = 0; piece < kWavePieces; ++piece) {
+                    place.row[piece] = row;
+                    place.column[piece] = first + piece_index(piece);
+                    place.count[piece] = piece_count(place.column[piece], args.k);
+                }
+                WavePieces pieces;
+                int8_prepare<kPlace>(args, place, local + wave_id() * kRotationLocalBytes, pieces);
+                if (pass == 0) {
+                    CK_UNROLL
+                    for (int piece = 0; piece < kWavePieces; ++piece)
+                        amax = larger(amax, int8_amax(pieces.value[piece]));
+                } else {
+                    CK_UNROLL
+                    for (int piece = 0; piece < kWavePieces; ++piece) {
+                        const uint64_t address = args.q + row * args.ldq + place.column[piece];
+                        int8_store_piece<kPlace>(address, place.count[piece], pieces.value[piece], scale);
+                    }
+                }
+            }
+            if (pass == 0) {
+                scale = int8_row_scale(larger_of_waves(amax, kWaves, local));
+                if (workitem_id() == 0) int8_store_scale(args, row, scale);
+            }
+        }
+    }
+};
+
+}  // namespace ckitchen
