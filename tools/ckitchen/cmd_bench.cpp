@@ -66,7 +66,7 @@ ordered_json describe(const std::string& problem, const bench::Measurement& resu
 
 Exit run_benchmarks(const BenchOptions& options) {
     if (!options.op.empty() && cases::find_op(options.op) == nullptr)
-        throw Failure(Exit::kUsage, "there is no operator " + quoted(options.op));
+        throw Failure(Exit::kUsage, "there is no operator '" + printable(options.op) + "'");
     const Session session(options.backend.session());
     cases::Device device(session.context());
     ordered_json out;

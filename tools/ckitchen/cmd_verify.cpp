@@ -80,7 +80,7 @@ Exit verify_problem(cases::Device& device, const std::string& text) {
 
 Exit verify(const VerifyOptions& options) {
     if (!options.op.empty() && cases::find_op(options.op) == nullptr)
-        throw Failure(Exit::kUsage, "there is no operator " + quoted(options.op));
+        throw Failure(Exit::kUsage, "there is no operator '" + printable(options.op) + "'");
     const Session session(options.backend.session());
     cases::Device device(session.context());
     if (!options.problem.empty()) return verify_problem(device, options.problem);
