@@ -81,6 +81,8 @@ Exit run_benchmarks(const BenchOptions& options) {
         std::string error;
         const std::optional<cases::Case> which = cases::parse_case(text, &error);
         if (!which) throw Failure(Exit::kUsage, error);
+        if (const std::string reason = cases::refusal(device, which->problem); !reason.empty())
+            throw Failure(Exit::kUsage, reason);
         const std::string problem = cases::format_problem(which->problem);
         bench::Measurement result;
         try {

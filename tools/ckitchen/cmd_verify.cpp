@@ -69,6 +69,8 @@ Exit verify_problem(cases::Device& device, const std::string& text) {
     std::string error;
     const std::optional<cases::Case> which = cases::parse_case(text, &error);
     if (!which) throw Failure(Exit::kUsage, error);
+    if (const std::string reason = cases::refusal(device, which->problem); !reason.empty())
+        throw Failure(Exit::kUsage, reason);
     std::set<std::string> variants;
     const std::string wrong = check_case(device, *which, variants);
     if (wrong.empty())
