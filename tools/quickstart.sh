@@ -32,7 +32,7 @@ build_program() {
     printf 'device code for: %s\n' "${targets:-no GPU (none found)}"
     cmake -S "$repo" -B "$build" --preset release "-DCKITCHEN_GPU_TARGETS=${targets:-none}" \
         -DCKITCHEN_BUILD_TESTS=OFF -DCKITCHEN_BUILD_GFXSIM=OFF
-    cmake --build "$build"
+    cmake --build "$build" --parallel "$(nproc)"
 }
 
 convert() {

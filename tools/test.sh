@@ -61,7 +61,7 @@ configure() {
 
 build() {
     configure "$1"
-    cmake --build "$build_root/$1"
+    cmake --build "$build_root/$1" --parallel "$jobs"
 }
 
 # ctest's whole output is also kept, for its closing line.

@@ -126,6 +126,50 @@ CK_DEVICE Uint32x4 load_16_bytes_of_row(GlobalPointer<const uint8_t> row, uint32
     return value;
 }
 
+// What an access to one element may assume of its address. amdgcn takes any; PTX traps, and goes byte by byte
+// where an address is not a multiple of the element's size.
+enum class ElementPlace { Natural, Anywhere };
+
+template <ElementPlace kPlace, typename Element>
+CK_DEVICE Element load_element(GlobalPointer<const Element> address) {
+    if constexpr (kPlace == ElementPlace::Anywhere && !kUnalignedAccess) {
+        if (reinterpret_cast<uint64_t>(address) % sizeof(Element) != 0) {
+            const GlobalPointer<const uint8_t> bytes =
+                reinterpret_cast<GlobalPointer<const uint8_t>>(address);
+            uint32_t bits = 0;
+            CK_UNROLL
+            for (uint32_t index = 0; index < sizeof(Element); ++index)
+                bits |= static_cast<uint32_t>(bytes[index]) << 8 * index;
+            if constexpr (sizeof(Element) == 2) {
+                return static_cast<Element>(bits);
+            } else {
+                return __builtin_bit_cast(Element, bits);
+            }
+        }
+    }
+    return *address;
+}
+
+template <ElementPlace kPlace, typename Element>
+CK_DEVICE void store_element(GlobalPointer<Element> address, Element value) {
+    if constexpr (kPlace == ElementPlace::Anywhere && !kUnalignedAccess) {
+        if (reinterpret_cast<uint64_t>(address) % sizeof(Element) != 0) {
+            const GlobalPointer<uint8_t> bytes = reinterpret_cast<GlobalPointer<uint8_t>>(address);
+            uint32_t bits;
+            if constexpr (sizeof(Element) == 2) {
+                bits = value;
+            } else {
+                bits = __builtin_bit_cast(uint32_t, value);
+            }
+            CK_UNROLL
+            for (uint32_t index = 0; index < sizeof(Element); ++index)
+                bytes[index] = static_cast<uint8_t>(bits >> 8 * index);
+            return;
+        }
+    }
+    *address = value;
+}
+
 CK_DEVICE Uint32x4 load_local_16_bytes(LocalPointer<const uint8_t> address) {
     return *reinterpret_cast<LocalPointer<const Uint32x4>>(address);
 }

@@ -8,7 +8,9 @@
 namespace ckitchen {
 
 // Part of C from one element on, with what belongs to its rows and columns. Everything in it is uniform over
-// the workgroup; rows and columns count from the part's first element.
+// the workgroup; rows and columns count from the part's first element. kPlace: what C, scales and bias may
+// assume of their addresses.
+template <ElementPlace kPlace>
 struct Int8GemmOutput {
     uint64_t c;
     uint64_t ldc;
@@ -50,7 +52,8 @@ struct Int8GemmColumns {
     float scale[kCount];
     float bias[kCount];
 
-    CK_DEVICE void load(const Int8GemmOutput& output, uint32_t first) {
+    template <ElementPlace kPlace>
+    CK_DEVICE void load(const Int8GemmOutput<kPlace>& output, uint32_t first) {
         uint32_t column[kCount];
         CK_UNROLL
         for (int index = 0; index < kCount; ++index) {
@@ -61,17 +64,20 @@ struct Int8GemmColumns {
         if (output.type == kInt8GemmInt32) return;
         CK_UNROLL
         for (int index = 0; index < kCount; ++index) {
-            scale[index] = output.column_scale[column[index] & output.column_scale_mask];
+            scale[index] =
+                load_element<kPlace>(output.column_scale + (column[index] & output.column_scale_mask));
         }
         if (output.bias_type == kInt8GemmFloat32) {
             const GlobalPointer<const float> source = global_pointer<const float>(output.bias);
             CK_UNROLL
-            for (int index = 0; index < kCount; ++index) bias[index] = source[column[index]];
+            for (int index = 0; index < kCount; ++index)
+                bias[index] = load_element<kPlace>(source + column[index]);
         } else if (output.bias_type != kInt8GemmNone) {
             const GlobalPointer<const uint16_t> source = global_pointer<const uint16_t>(output.bias);
             uint16_t bits[kCount];
             CK_UNROLL
-            for (int index = 0; index < kCount; ++index) bits[index] = source[column[index]];
+            for (int index = 0; index < kCount; ++index)
+                bits[index] = load_element<kPlace>(source + column[index]);
             if (output.bias_type == kInt8GemmFloat16) {
                 CK_UNROLL
                 for (int index = 0; index < kCount; ++index) bias[index] = float16_to_float(bits[index]);
@@ -94,7 +100,7 @@ CK_DEVICE bool int8_gemm_fits_vector(uint64_t address, uint32_t bytes) {
 }
 
 // Stores the first `count` of kCount consecutive elements, in one access where possible.
-template <typename Element, int kCount>
+template <ElementPlace kPlace, typename Element, int kCount>
 CK_DEVICE void int8_gemm_store(uint64_t address, const Element (&value)[kCount], uint32_t count) {
     typedef Element Vector __attribute__((ext_vector_type(kCount)));
 #if defined(__AMDGCN__)
@@ -112,21 +118,21 @@ CK_DEVICE void int8_gemm_store(uint64_t address, const Element (&value)[kCount],
     }
     CK_UNROLL
     for (uint32_t index = 0; index < kCount; ++index) {
-        if (index < count) target[index] = value[index];
+        if (index < count) store_element<kPlace>(target + index, value[index]);
     }
 }
 
 // Writes `count` (1..kCount) results of one row from column `column` on.
-template <int kCount>
-CK_DEVICE void int8_gemm_finish(const Int8GemmOutput& output, uint32_t row, uint32_t column, uint32_t count,
-                                const int32_t (&accumulator)[kCount],
+template <ElementPlace kPlace, int kCount>
+CK_DEVICE void int8_gemm_finish(const Int8GemmOutput<kPlace>& output, uint32_t row, uint32_t column,
+                                uint32_t count, const int32_t (&accumulator)[kCount],
                                 const Int8GemmColumns<kCount>& columns) {
     const uint64_t index = row * output.ldc + column;
     if (output.type == kInt8GemmInt32) {
-        int8_gemm_store(output.c + index * 4, accumulator, count);
+        int8_gemm_store<kPlace>(output.c + index * 4, accumulator, count);
         return;
     }
-    const float row_scale = output.row_scale[row & output.row_scale_mask];
+    const float row_scale = load_element<kPlace>(output.row_scale + (row & output.row_scale_mask));
     float value[kCount];
     CK_UNROLL
     for (int lane = 0; lane < kCount; ++lane) {
@@ -139,7 +145,7 @@ CK_DEVICE void int8_gemm_finish(const Int8GemmOutput& output, uint32_t row, uint
         for (int lane = 0; lane < kCount; ++lane) value[lane] = value[lane] + columns.bias[lane];
     }
     if (output.type == kInt8GemmFloat32) {
-        int8_gemm_store(output.c + index * 4, value, count);
+        int8_gemm_store<kPlace>(output.c + index * 4, value, count);
         return;
     }
     uint16_t bits[kCount];
@@ -150,7 +156,7 @@ CK_DEVICE void int8_gemm_finish(const Int8GemmOutput& output, uint32_t row, uint
         CK_UNROLL
         for (int lane = 0; lane < kCount; ++lane) bits[lane] = float_to_bfloat16(value[lane]);
     }
-    int8_gemm_store(output.c + index * 2, bits, count);
+    int8_gemm_store<kPlace>(output.c + index * 2, bits, count);
 }
 
 }  // namespace ckitchen

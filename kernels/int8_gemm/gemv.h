@@ -85,7 +85,7 @@ struct Int8GemmGemv {
         const uint32_t result = lane_id() / kLanesPerResult;
         const uint32_t row = result / kWaveColumns;
         const uint32_t column = result % kWaveColumns;
-        Int8GemmOutput output;
+        Int8GemmOutput<kAlignment == 16 ? ElementPlace::Natural : ElementPlace::Anywhere> output;
         output.open(args, 0, first_column, kRows, kWaveColumns);
         if (lane_id() % kLanesPerResult != 0 || row >= output.rows || column >= output.columns) return;
         Int8GemmColumns<1> columns;

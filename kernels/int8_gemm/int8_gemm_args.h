@@ -31,7 +31,7 @@ enum Int8GemmType : uint32_t {
 struct Int8GemmArgs {
     uint64_t a;        // int8 [m, lda]
     uint64_t b;        // int8 [n, ldb]
-    uint64_t c;        // output_type [m, ldc], aligned to its element
+    uint64_t c;        // output_type [m, ldc]
     uint64_t scale_a;  // float32 [m], or [1] when scale_a_stride is 0; unused for an int32 output
     uint64_t scale_b;  // float32 [n], or [1] when scale_b_stride is 0; unused for an int32 output
     uint64_t bias;     // bias_type [n]; unused without a bias and for an int32 output

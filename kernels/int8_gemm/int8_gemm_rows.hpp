@@ -44,6 +44,7 @@ struct Int8GemmShape {
     std::int64_t k = 0;
     std::int64_t lda = 0;
     std::int64_t ldb = 0;
+    bool natural = true;  // the elements of C, the scales and the bias lie at multiples of their size
 };
 
 enum class Int8GemmRefusal : std::uint8_t {
@@ -51,6 +52,7 @@ enum class Int8GemmRefusal : std::uint8_t {
     Rows,       // a GEMV takes at most tile_m rows of A
     Alignment,  // rows of A and B must start at multiples of `alignment` bytes, k be a positive multiple of
                 // it
+    Element,    // C, a scale or the bias lies at no multiple of its element's size
     LeadingDimension,  // lda * tile_m or ldb * tile_n reaches 2^32
     Grid,              // more workgroups or work-items than a launch takes
 };
@@ -86,6 +88,7 @@ constexpr Int8GemmRefusal int8_gemm_refusal(const Int8GemmRow& row, const Int8Ge
                                     static_cast<std::uint64_t>(shape.ldb) |
                                     static_cast<std::uint64_t>(shape.k);
         if (shape.k == 0 || mixed % row.alignment != 0) return Int8GemmRefusal::Alignment;
+        if (!shape.natural) return Int8GemmRefusal::Element;
     }
     const std::int64_t limit = (std::int64_t{1} << 32) - 1;
     if (!row.wide && (shape.lda > limit / row.tile_m || shape.ldb > limit / row.tile_n)) {

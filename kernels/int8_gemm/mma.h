@@ -199,7 +199,7 @@ struct Int8GemmMmaAsync {
             stage = stage + Core::kStepBytes == kLocalBytes ? 0 : stage + Core::kStepBytes;
         }
         wait_async_copies<0>();
-        int8_gemm_write_tile(args, core, origin, local);
+        int8_gemm_write_tile<ElementPlace::Natural>(args, core, origin, local);
     }
 };
 

@@ -112,7 +112,7 @@ struct Int8GemmStage {
 // Moves the accumulators of a core to C. Local memory turns the core's layout into rows, so that a lane owns
 // four consecutive columns, the same ones for all its rows, and a wave writes whole cache lines whatever the
 // layout was.
-template <typename Core>
+template <ElementPlace kPlace, typename Core>
 CK_DEVICE void int8_gemm_write_tile(const Int8GemmArgs& args, const Core& core, Int8GemmTileOrigin origin,
                                     LocalPointer<uint8_t> local) {
     constexpr uint32_t kLanesPerRow = Core::kTileN / 4;
@@ -122,7 +122,7 @@ CK_DEVICE void int8_gemm_write_tile(const Int8GemmArgs& args, const Core& core, 
     static_assert(Core::kThreads % kLanesPerRow == 0 && Core::kPassRows % kRowStep == 0,
                   "a pass is whole rows");
 
-    Int8GemmOutput output;
+    Int8GemmOutput<kPlace> output;
     output.open(args, origin.row, origin.column, Core::kTileM, Core::kTileN);
     const uint32_t column = workitem_id() % kLanesPerRow * 4;
     const uint32_t count = column >= output.columns      ? 0
@@ -202,7 +202,7 @@ CK_DEVICE void int8_gemm_tile(const Int8GemmArgs& args, LocalPointer<uint8_t> lo
         local_barrier();
         next += kTileK;
     }
-    int8_gemm_write_tile(args, core, origin, local);
+    int8_gemm_write_tile<ElementPlace::Anywhere>(args, core, origin, local);
 }
 
 }  // namespace ckitchen

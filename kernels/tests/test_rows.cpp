@@ -72,6 +72,11 @@ void check_refusals() {
         expect(refusal(async, odd) == Int8GemmRefusal::Alignment, async,
                "one of a, b, lda, ldb, k not aligned");
     }
+    shape.natural = false;
+    expect(refusal(async, shape) == Int8GemmRefusal::Element, async, "an element at an odd address");
+    expect(refusal("mma_general", shape) == Int8GemmRefusal::None, "mma_general",
+           "an element at an odd address");
+    shape.natural = true;
     shape.k = 0;
     expect(refusal(async, shape) == Int8GemmRefusal::Alignment, async, "k = 0");
     shape.k = 64;

@@ -44,6 +44,16 @@ uint64_t address(const void* pointer) {
     return reinterpret_cast<uint64_t>(pointer);
 }
 
+bool is_natural(const ck_int8_gemm_args& args) {
+    const auto natural = [](const void* pointer, ck_dtype dtype) {
+        return !pointer || address(pointer) % static_cast<uint64_t>(dtype_size(dtype)) == 0;
+    };
+    if (!natural(args.c, args.out_dtype)) return false;
+    if (args.out_dtype == CK_I32) return true;
+    return natural(args.scale_a, CK_F32) && natural(args.scale_b, CK_F32) &&
+           natural(args.bias, args.bias_dtype);
+}
+
 Status launch(ck_context& context, const ck_int8_gemm_args& args, const Variant& variant, void* stream) {
     const Int8GemmRow& row = row_of(variant);
     const Int8GemmGrid grid = int8_gemm_grid(row, args.m, args.n);
@@ -128,6 +138,7 @@ const char* Int8Gemm::refusal(const Args& args, const Variant& variant) {
     shape.k = args.k;
     shape.lda = args.lda;
     shape.ldb = args.ldb;
+    shape.natural = is_natural(args);
     switch (int8_gemm_refusal(row_of(variant), shape)) {
         case Int8GemmRefusal::None:
             return nullptr;
@@ -135,6 +146,8 @@ const char* Int8Gemm::refusal(const Args& args, const Variant& variant) {
             return "m is larger than the rows of A that it takes";
         case Int8GemmRefusal::Alignment:
             return "a, b, lda, ldb or k is no multiple of 16";
+        case Int8GemmRefusal::Element:
+            return "c, a scale or the bias lies at no multiple of its element's size";
         case Int8GemmRefusal::LeadingDimension:
             return "lda or ldb is too large for 32-bit offsets inside a tile";
         case Int8GemmRefusal::Grid:

@@ -395,6 +395,16 @@ std::string Outcome::line(const Device& device, const Case& which) const {
            "'";
 }
 
+std::string refusal(Device& device, const Problem& problem) {
+    // Without addresses: alignments are none.
+    Args args = problem.args;
+    for (const Operand& operand : describe(problem)) set_pointer(args, operand.field, nullptr);
+    ck_support_info info = CK_INIT(ck_support_info);
+    const ck_status status = find_op(problem.op).supported(device.context(), args, &info);
+    if (status != CK_OK) return ck_last_error();
+    return info.status == CK_OK ? "" : info.reason;
+}
+
 Outcome run_case(Device& device, const Case& which, const Hooks& hooks) {
     return Run(device, which, hooks).outcome();
 }

@@ -65,6 +65,10 @@ struct Hooks {
     std::function<std::string()> last_variant = [] { return std::string(ck_last_variant()); };
 };
 
+// Empty when the device takes the problem, otherwise the library's reason. For problems that people write:
+// the functions here take for granted that extents are not negative.
+std::string refusal(Device& device, const Problem& problem);
+
 Outcome run_case(Device& device, const Case& which, const Hooks& hooks = Hooks());
 
 // Attention in float64 over packed tensors; what the bounds are measured against.

@@ -45,8 +45,13 @@ class Builder {
     std::vector<Operand> operands_;
 };
 
+// Wraps around: args that people write are described before the library has looked at them.
+int64_t wrapping_product(int64_t a, int64_t b) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
 int64_t input_width(ck_activation activation, int64_t k) {
-    return activation == CK_ACTIVATION_SWIGLU ? 2 * k : k;
+    return activation == CK_ACTIVATION_SWIGLU ? wrapping_product(2, k) : k;
 }
 
 int64_t groups(int64_t k, int32_t group) {
@@ -62,7 +67,8 @@ Extents na3d_strides(const ck_na3d_args& args, const int64_t (&stride)[5], const
     Extents result{};
     result[kRank - 1] = 1;
     if (all_zero && (args.flags & CK_NA3D_EXPLICIT_STRIDES) == 0) {
-        for (int axis = kRank - 2; axis >= 0; --axis) result[axis] = result[axis + 1] * extent[axis + 1];
+        for (int axis = kRank - 2; axis >= 0; --axis)
+            result[axis] = wrapping_product(result[axis + 1], extent[axis + 1]);
     } else {
         std::copy(stride, stride + 5, result.begin());
     }

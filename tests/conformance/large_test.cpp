@@ -216,32 +216,42 @@ TEST_CASE("weights of more than 65535 rows", "[large][w4a8_requant][w4a8_dequant
     }
 }
 
-TEST_CASE("products of more than 65535 rows and columns",
-          "[large][int8_gemm][int8_linear][w4a8_linear][full]") {
+// A product's longer side goes over 65535, as rows and as columns.
+template <typename Fill>
+void check_long_products(ck_op op, Fill fill) {
     for (const int64_t many : {65535, 65536, 131073})
-        for (const bool tall : {false, true}) {
-            check(make_case(CK_OP_INT8_GEMM, [&](Args& all) {
-                all.int8_gemm.out_dtype = CK_BF16;
-                all.int8_gemm.m = tall ? many : 3;
-                all.int8_gemm.n = tall ? 3 : many;
-                all.int8_gemm.k = 16;
-            }));
-            check(make_case(CK_OP_INT8_LINEAR, [&](Args& all) {
-                all.int8_linear.x_dtype = CK_BF16;
-                all.int8_linear.out_dtype = CK_BF16;
-                all.int8_linear.m = tall ? many : 3;
-                all.int8_linear.n = tall ? 3 : many;
-                all.int8_linear.k = 16;
-            }));
-            check(make_case(CK_OP_W4A8_LINEAR, [&](Args& all) {
-                all.w4a8_linear.x_dtype = CK_BF16;
-                all.w4a8_linear.out_dtype = CK_BF16;
-                all.w4a8_linear.m = tall ? many : 3;
-                all.w4a8_linear.n = tall ? 3 : many;
-                all.w4a8_linear.k = 16;
-                all.w4a8_linear.group = 16;
-            }));
-        }
+        for (const bool tall : {false, true})
+            check(make_case(op, [&](Args& all) { fill(all, tall ? many : 3, tall ? 3 : many); }));
+}
+
+TEST_CASE("int8_gemm of more than 65535 rows and columns", "[large][int8_gemm][full]") {
+    check_long_products(CK_OP_INT8_GEMM, [](Args& all, int64_t m, int64_t n) {
+        all.int8_gemm.out_dtype = CK_BF16;
+        all.int8_gemm.m = m;
+        all.int8_gemm.n = n;
+        all.int8_gemm.k = 16;
+    });
+}
+
+TEST_CASE("int8_linear of more than 65535 rows and columns", "[large][int8_linear][full]") {
+    check_long_products(CK_OP_INT8_LINEAR, [](Args& all, int64_t m, int64_t n) {
+        all.int8_linear.x_dtype = CK_BF16;
+        all.int8_linear.out_dtype = CK_BF16;
+        all.int8_linear.m = m;
+        all.int8_linear.n = n;
+        all.int8_linear.k = 16;
+    });
+}
+
+TEST_CASE("w4a8_linear of more than 65535 rows and columns", "[large][w4a8_linear][full]") {
+    check_long_products(CK_OP_W4A8_LINEAR, [](Args& all, int64_t m, int64_t n) {
+        all.w4a8_linear.x_dtype = CK_BF16;
+        all.w4a8_linear.out_dtype = CK_BF16;
+        all.w4a8_linear.m = m;
+        all.w4a8_linear.n = n;
+        all.w4a8_linear.k = 16;
+        all.w4a8_linear.group = 16;
+    });
 }
 
 TEST_CASE("na3d with more than 65535 queries", "[large][na3d][full]") {

@@ -102,7 +102,6 @@ TEST_CASE("na3d: a causal axis begins with the value itself", "[na3d]") {
 TEST_CASE("na3d with a kernel of one returns v", "[na3d]") {
     for (const ck_dtype dtype : {CK_F32, CK_F16, CK_BF16}) {
         Case which = attention({2, 2, 3, 5, 2, 24, {1, 1, 1}}, dtype);
-        Bytes v(2 * 2 * 3 * 5 * 2 * 24 * static_cast<size_t>(element_size(dtype)));
         std::vector<float> values(2 * 2 * 3 * 5 * 2 * 24);
         for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 37) - 18.0f;
         which.given["v"] = to_bytes(values, dtype);

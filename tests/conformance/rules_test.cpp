@@ -70,14 +70,13 @@ TEST_CASE("int8_gemm and the sign of zero", "[rules][int8_gemm]") {
         }
 }
 
-// acc = 2049 is no float16; (acc * sa) * sb is not acc * (sa * sb).
+// (acc * scale_a) * scale_b is not acc * (scale_a * scale_b).
 TEST_CASE("int8_gemm multiplies the scales one after the other", "[rules][int8_gemm]") {
     Case which = gemm(1, 1, 1, CK_F32);
     which.given["a"] = Bytes{3};
     which.given["b"] = Bytes{1};
-    // 3 * 0x1.555556p-2 rounds to 1; the product of the scales first gives a number above 1.
-    const float scale_a = 0x1.555556p-2f;
-    const float scale_b = 0x1.000002p+0f;
+    const float scale_a = 0x1.6b7f32p+0f;
+    const float scale_b = 0x1.300e5cp+0f;
     which.given["scale_a"] = to_bytes(std::vector<float>{scale_a});
     which.given["scale_b"] = to_bytes(std::vector<float>{scale_b});
     volatile float first = 3.0f * scale_a;

@@ -691,6 +691,9 @@ def usage_errors(folder):
     fails(2, *both, "--format", "w4a8", "--frobnicate")
     fails(2, "dequantize", source, "-o", target, "--dtype", "f64", names=["f64"])
     fails(6, *both, "--format", "w4a8", "--device", "900", "--backend", "cpu", names=["cpu"])
+    fails(6, *both, "--format", "w4a8", "--quiet", env=dict(os.environ, CKITCHEN_DISABLE="w4a8_requant"),
+          names=["m.safetensors", '"blocks.0.attn.weight"', "CK_ERROR_OP_DISABLED"])
+    equal(os.listdir(folder), ["m.safetensors"])
     quantize(source, target, "--format", "w4a8", "--stochastic", "18446744073709551615")
 
 

@@ -66,7 +66,7 @@ ordered_json describe(const std::string& problem, const bench::Measurement& resu
 
 Exit run_benchmarks(const BenchOptions& options) {
     if (!options.op.empty() && cases::find_op(options.op) == nullptr)
-        throw Failure(Exit::kUsage, "there is no operator " + quoted(options.op));
+        throw Failure(Exit::kUsage, "there is no operator '" + printable(options.op) + "'");
     const Session session(options.backend.session());
     cases::Device device(session.context());
     ordered_json out;
@@ -81,6 +81,8 @@ Exit run_benchmarks(const BenchOptions& options) {
         std::string error;
         const std::optional<cases::Case> which = cases::parse_case(text, &error);
         if (!which) throw Failure(Exit::kUsage, error);
+        if (const std::string reason = cases::refusal(device, which->problem); !reason.empty())
+            throw Failure(Exit::kUsage, reason);
         const std::string problem = cases::format_problem(which->problem);
         bench::Measurement result;
         try {

@@ -69,6 +69,8 @@ Exit verify_problem(cases::Device& device, const std::string& text) {
     std::string error;
     const std::optional<cases::Case> which = cases::parse_case(text, &error);
     if (!which) throw Failure(Exit::kUsage, error);
+    if (const std::string reason = cases::refusal(device, which->problem); !reason.empty())
+        throw Failure(Exit::kUsage, reason);
     std::set<std::string> variants;
     const std::string wrong = check_case(device, *which, variants);
     if (wrong.empty())
@@ -80,7 +82,7 @@ Exit verify_problem(cases::Device& device, const std::string& text) {
 
 Exit verify(const VerifyOptions& options) {
     if (!options.op.empty() && cases::find_op(options.op) == nullptr)
-        throw Failure(Exit::kUsage, "there is no operator " + quoted(options.op));
+        throw Failure(Exit::kUsage, "there is no operator '" + printable(options.op) + "'");
     const Session session(options.backend.session());
     cases::Device device(session.context());
     if (!options.problem.empty()) return verify_problem(device, options.problem);

@@ -17,6 +17,8 @@ void add_quantize(CLI::App& app, Run& run);
 void add_dequantize(CLI::App& app, Run& run);
 void add_inspect(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
+void add_verify(CLI::App& app, Run& run);
+void add_bench(CLI::App& app, Run& run);
 
 // --backend, --device and --threads, which several commands have.
 struct BackendOptions {

@@ -51,6 +51,8 @@ int run_program(int argc, char** argv) {
     add_dequantize(app, run);
     add_inspect(app, run);
     add_info(app, run);
+    add_verify(app, run);
+    add_bench(app, run);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& success) {  // --help, --version

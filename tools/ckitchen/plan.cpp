@@ -150,7 +150,7 @@ class Planner {
             return because(out, Keep::kRank, std::to_string(info.shape.size()) + "-D");
         if (info.elements() == 0) return because(out, Keep::kEmpty, shape_text(info.shape));
         if (const NamePattern* pattern = first_match(options_.exclude, info.name)) {
-            return because(out, Keep::kExcluded, "--exclude " + printable(pattern->text()));
+            return because(out, Keep::kExcluded, printable(pattern->text()));
         }
         if (first_match(options_.include, info.name) == nullptr) {
             const std::string_view pattern = default_keep_pattern(info.name);

@@ -36,15 +36,15 @@ Buffer download(const DeviceBuffer& from, std::uint64_t bytes) {
     return out;
 }
 
-std::string of_tensor(const char* what, const std::string& layer) {
-    return "tensor " + in_quotes(layer + std::string(kWeightSuffix)) + ": " + what;
+std::string of_tensor(const SourceTensor& tensor, const char* what) {
+    return printable(tensor.file->path()) + ": tensor " + in_quotes(tensor.info->name) + ": " + what;
 }
 
 // decoded[i][j] = q[i][j] * scale[i], then un-rotated by the library: `on_device` takes the floats and gives
 // them back.
 void decode_int8_rows(const Session& session, std::int64_t rows, std::int64_t k, int rotate_group,
                       std::span<const std::byte> q, std::span<const float> scales, DeviceBuffer& on_device,
-                      std::span<float> decoded, const std::string& layer) {
+                      std::span<float> decoded, const SourceTensor& tensor) {
     const auto columns = static_cast<std::size_t>(k);
     for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) {
         const float scale = scales[scales.size() == 1 ? 0 : row];
@@ -62,7 +62,7 @@ void decode_int8_rows(const Session& session, std::int64_t rows, std::int64_t k,
     args.x = on_device.data();
     args.y = on_device.data();
     args.group = rotate_group;
-    check(ck_rotate(session.context(), &args, nullptr), of_tensor("cannot un-rotate", layer));
+    check(ck_rotate(session.context(), &args, nullptr), of_tensor(tensor, "cannot un-rotate"));
     on_device.download(std::as_writable_bytes(decoded));
 }
 
@@ -114,7 +114,7 @@ void WeightQuantizer::begin(const PlannedTensor& tensor, std::span<const std::by
 }
 
 void* WeightQuantizer::reserve_workspace(ck_status status, std::uint64_t bytes, const char* what) {
-    check(status, of_tensor(what, tensor_->layer));
+    check(status, of_tensor(*tensor_->source, what));
     return workspace_.reserve(bytes);
 }
 
@@ -130,7 +130,7 @@ void WeightQuantizer::fit_codebook(std::span<const std::byte> sample) {
     rotate.x = input_.upload(sample);
     rotate.y = input_.data();
     rotate.group = tensor_->marker.rotate_group;
-    check(ck_rotate(session_.context(), &rotate, nullptr), of_tensor("cannot rotate", tensor_->layer));
+    check(ck_rotate(session_.context(), &rotate, nullptr), of_tensor(*tensor_->source, "cannot rotate"));
 
     // The sampled rows as a tensor of their own: its sample is all of it.
     ck_w4a8_choose_codebook_args choose = CK_INIT(ck_w4a8_choose_codebook_args);
@@ -145,7 +145,7 @@ void WeightQuantizer::fit_codebook(std::span<const std::byte> sample) {
     const ck_status status = ck_w4a8_choose_codebook_workspace_size(session_.context(), &choose, &bytes);
     choose.workspace = reserve_workspace(status, bytes, what);
     choose.workspace_size = bytes;
-    check(ck_w4a8_choose_codebook(session_.context(), &choose, nullptr), of_tensor(what, tensor_->layer));
+    check(ck_w4a8_choose_codebook(session_.context(), &choose, nullptr), of_tensor(*tensor_->source, what));
     codebook_.resize(kLevels);
     levels_.download(std::as_writable_bytes(std::span(codebook_)));
 }
@@ -197,7 +197,7 @@ QuantizedBlock WeightQuantizer::quantize_w4a8(std::int64_t row, std::int64_t row
     const ck_status status = ck_w4a8_requant_workspace_size(session_.context(), &args, &bytes);
     args.workspace = reserve_workspace(status, bytes, what);
     args.workspace_size = bytes;
-    check(ck_w4a8_requant(session_.context(), &args, nullptr), of_tensor(what, tensor_->layer));
+    check(ck_w4a8_requant(session_.context(), &args, nullptr), of_tensor(*tensor_->source, what));
     return {download(weight_, packed_bytes), download(s_rel_, s_rel_bytes),
             download(channel_, channel_bytes)};
 }
@@ -217,7 +217,7 @@ void WeightQuantizer::measure_w4a8(std::int64_t rows) {
     args.s_channel = static_cast<const float*>(channel_.data());
     args.codebook = options_.uniform ? nullptr : static_cast<const float*>(levels_.data());
     args.out = decoded_device_.reserve(bytes_of(rows, k, sizeof(float)));
-    check(ck_w4a8_dequant(session_.context(), &args, nullptr), of_tensor("cannot decode", tensor_->layer));
+    check(ck_w4a8_dequant(session_.context(), &args, nullptr), of_tensor(*tensor_->source, "cannot decode"));
     decoded_device_.download(std::as_writable_bytes(std::span(decoded_)));
 }
 
@@ -237,7 +237,7 @@ QuantizedBlock WeightQuantizer::quantize_int8(std::int64_t rows) {
     const ck_status status = ck_int8_quantize_workspace_size(session_.context(), &args, &bytes);
     args.workspace = reserve_workspace(status, bytes, what);
     args.workspace_size = bytes;
-    check(ck_int8_quantize(session_.context(), &args, nullptr), of_tensor(what, tensor_->layer));
+    check(ck_int8_quantize(session_.context(), &args, nullptr), of_tensor(*tensor_->source, what));
     return {download(weight_, weight_bytes), Buffer(), download(channel_, scale_bytes)};
 }
 
@@ -245,7 +245,7 @@ void WeightQuantizer::measure_int8(std::int64_t rows, const QuantizedBlock& bloc
     std::vector<float> scales(static_cast<std::size_t>(rows));
     std::memcpy(scales.data(), block.channel.bytes().data(), block.channel.size());
     decode_int8_rows(session_, rows, tensor_->k, tensor_->marker.rotate_group, block.weight.bytes(), scales,
-                     decoded_device_, decoded_, tensor_->layer);
+                     decoded_device_, decoded_, *tensor_->source);
 }
 
 WeightDecoder::WeightDecoder(const Session& session, Dtype out_dtype)
@@ -288,7 +288,7 @@ Buffer WeightDecoder::decode_w4a8(std::int64_t row, std::int64_t rows) {
     args.codebook = layer.codebook == nullptr ? nullptr : static_cast<const float*>(levels_.data());
     const std::uint64_t out_bytes = bytes_of(rows, layer.k, dtype_size(out_dtype_));
     args.out = out_.reserve(out_bytes);
-    check(ck_w4a8_dequant(session_.context(), &args, nullptr), of_tensor("cannot decode", layer.name));
+    check(ck_w4a8_dequant(session_.context(), &args, nullptr), of_tensor(*layer.weight, "cannot decode"));
     return download(out_, out_bytes);
 }
 
@@ -302,7 +302,7 @@ Buffer WeightDecoder::decode_int8(std::int64_t row, std::int64_t rows) {
     layer.scale->read(one_scale ? 0 : first * sizeof(float), std::as_writable_bytes(std::span(scales)));
     std::vector<float> decoded(q.size());
     decode_int8_rows(session_, rows, layer.k, layer.marker.rotate_group, q.bytes(), scales, out_, decoded,
-                     layer.name);
+                     *layer.weight);
     Buffer out(decoded.size() * static_cast<std::size_t>(dtype_size(out_dtype_)));
     from_floats(out_dtype_, decoded, out.bytes());
     return out;

@@ -3,7 +3,8 @@
 
 namespace ckitchen::gfxsim {
 
-const AccessCache::Range& AccessCache::fill(uint64_t address, uint32_t bytes, bool write, int lane, int device) {
+const AccessCache::Range& AccessCache::fill(uint64_t address, uint32_t bytes, bool write, int lane,
+                                            int device) {
     Allocation a;
     const MemoryMap& map = MemoryMap::instance();
     const char* verb = write ? "write of " : "read of ";
@@ -13,10 +14,12 @@ const AccessCache::Range& AccessCache::fill(uint64_t address, uint32_t bytes, bo
     if (address - a.base + bytes > a.size)
         raise(FaultKind::kIllegalAddress, lane, what + "crosses the end, " + map.describe(address));
     if (a.kind == MemoryKind::kInternal)
-        raise(FaultKind::kIllegalAddress, lane, what + "memory that no kernel owns, " + map.describe(address));
+        raise(FaultKind::kIllegalAddress, lane,
+              what + "memory that no kernel owns, " + map.describe(address));
     if (a.kind != MemoryKind::kHost && a.device != device)
         raise(FaultKind::kIllegalAddress, lane, what + "memory of another device, " + map.describe(address));
-    if (write && !a.writable) raise(FaultKind::kIllegalAddress, lane, what + "read-only, " + map.describe(address));
+    if (write && !a.writable)
+        raise(FaultKind::kIllegalAddress, lane, what + "read-only, " + map.describe(address));
     Range& r = ranges_[next_++ % ranges_.size()];
     r = {a.base, a.base + a.size, a.writable};
     return r;

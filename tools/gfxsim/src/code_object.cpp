@@ -18,7 +18,7 @@ namespace {
 constexpr uint16_t kMachineAmdgpu = 224;
 constexpr uint8_t kOsAbiHsa = 64;
 constexpr uint32_t kNoteAmdgpuMetadata = 32;
-constexpr uint64_t kMaxImage = 1ull << 32;
+constexpr uint64_t kMaxImage = 1ull << 30;
 constexpr uint64_t kDescriptorSize = 64;
 
 enum AmdgpuReloc : uint32_t {
@@ -86,12 +86,20 @@ class ElfLoader {
     /// Copies `size` bytes of the client's image; false when they are not all readable. The client gives no
     /// size, so a file cut short may end at the edge of a mapping.
     bool copy_image(uint64_t size) {
-        copy_.resize(size);
-        iovec to{copy_.data(), size}, from{const_cast<uint8_t*>(image_), size};
-        const ssize_t n = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-        // Sandboxes may forbid the call; then the image is taken at its word.
-        if (n < 0 && (errno == EPERM || errno == ENOSYS)) std::memcpy(copy_.data(), image_, size);
-        else if (n != static_cast<ssize_t>(size)) return false;
+        // In steps, so that a wild size costs no more memory than there is to read.
+        constexpr uint64_t kStep = 1 << 20;
+        copy_.clear();
+        while (copy_.size() < size) {
+            const uint64_t done = copy_.size(), step = std::min(kStep, size - done);
+            copy_.resize(done + step);
+            iovec to{copy_.data() + done, step}, from{const_cast<uint8_t*>(image_) + done, step};
+            const ssize_t n = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+            // Sandboxes may forbid the call; then the image is taken at its word.
+            if (n < 0 && (errno == EPERM || errno == ENOSYS))
+                std::memcpy(copy_.data() + done, image_ + done, step);
+            else if (n != static_cast<ssize_t>(step))
+                return false;
+        }
         file_ = copy_.data();
         return true;
     }
@@ -119,7 +127,7 @@ class ElfLoader {
         // Like the real runtime: no size is passed in, the section header table is the end of the file.
         if (header_.e_shoff == 0 || header_.e_shnum == 0 || header_.e_shentsize != sizeof(Elf64_Shdr))
             return malformed("the ELF file has no section header table");
-        if (header_.e_shoff > kMaxImage) return malformed("the section header table lies beyond 4 GiB");
+        if (header_.e_shoff > kMaxImage) return malformed("the section header table lies beyond 1 GiB");
         size_ = header_.e_shoff + uint64_t{header_.e_shnum} * sizeof(Elf64_Shdr);
         if (!copy_image(size_)) return malformed("the file ends before its section header table");
         if (LoadStatus s = place_segments(); s != LoadStatus::kOk) return s;
@@ -248,11 +256,18 @@ class ElfLoader {
                 const uint64_t place = base + r.r_offset;
                 bool ok = true;
                 switch (ELF64_R_TYPE(r.r_info)) {
-                    case kRelocNone: break;
+                    case kRelocNone:
+                        break;
                     case kRelocAbs32Lo:
-                    case kRelocAbs32: ok = write_loaded(r.r_offset, static_cast<uint32_t>(value)); break;
-                    case kRelocAbs32Hi: ok = write_loaded(r.r_offset, static_cast<uint32_t>(value >> 32)); break;
-                    case kRelocAbs64: ok = write_loaded(r.r_offset, value); break;
+                    case kRelocAbs32:
+                        ok = write_loaded(r.r_offset, static_cast<uint32_t>(value));
+                        break;
+                    case kRelocAbs32Hi:
+                        ok = write_loaded(r.r_offset, static_cast<uint32_t>(value >> 32));
+                        break;
+                    case kRelocAbs64:
+                        ok = write_loaded(r.r_offset, value);
+                        break;
                     case kRelocRel32:
                     case kRelocRel32Lo:
                         ok = write_loaded(r.r_offset, static_cast<uint32_t>(value - place));
@@ -260,7 +275,9 @@ class ElfLoader {
                     case kRelocRel32Hi:
                         ok = write_loaded(r.r_offset, static_cast<uint32_t>((value - place) >> 32));
                         break;
-                    case kRelocRel64: ok = write_loaded(r.r_offset, value - place); break;
+                    case kRelocRel64:
+                        ok = write_loaded(r.r_offset, value - place);
+                        break;
                     case kRelocRelative64:
                         ok = write_loaded(r.r_offset, base + static_cast<uint64_t>(r.r_addend));
                         break;
@@ -303,7 +320,8 @@ class ElfLoader {
         for (const MsgValue& m : kernels->items) {
             const auto it = object_->kernels_.find(m.text_or(".name", ""));
             if (it == object_->kernels_.end())
-                return malformed("metadata names kernel '" + m.text_or(".name", "") + "' without a descriptor");
+                return malformed("metadata names kernel '" + m.text_or(".name", "") +
+                                 "' without a descriptor");
             Kernel& k = it->second;
             k.kernarg_size = static_cast<uint32_t>(m.int_or(".kernarg_segment_size", k.kernarg_size));
             if (k.kernarg_size > (1u << 20)) return malformed("kernarg segment above 1 MiB");
@@ -322,7 +340,8 @@ class ElfLoader {
                 arg.offset = static_cast<uint32_t>(offset);
                 arg.size = static_cast<uint32_t>(size);
                 arg.value_kind = a.text_or(".value_kind", "");
-                if (!arg.hidden()) k.explicit_args_size = std::max(k.explicit_args_size, arg.offset + arg.size);
+                if (!arg.hidden())
+                    k.explicit_args_size = std::max(k.explicit_args_size, arg.offset + arg.size);
                 k.args.push_back(std::move(arg));
             }
         }

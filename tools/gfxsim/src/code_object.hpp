@@ -24,9 +24,9 @@ struct KernelArg {
 
 struct Kernel {
     std::string name;
-    uint64_t descriptor_address = 0;  // where the descriptor lies in simulated memory
-    uint64_t entry = 0;               // first instruction, in simulated memory
-    uint32_t group_segment_size = 0;  // static LDS, bytes
+    uint64_t descriptor_address = 0;    // where the descriptor lies in simulated memory
+    uint64_t entry = 0;                 // first instruction, in simulated memory
+    uint32_t group_segment_size = 0;    // static LDS, bytes
     uint32_t private_segment_size = 0;  // scratch, bytes per lane
     uint32_t kernarg_size = 0;
     uint32_t rsrc1 = 0, rsrc2 = 0, rsrc3 = 0;
@@ -48,8 +48,8 @@ enum class LoadStatus : uint8_t { kOk, kNotAnObject, kWrongTarget, kVersionTooNe
 /// A code object placed in simulated memory, relocated, with its symbols and kernels.
 class CodeObject {
   public:
-    /// `version_limit` is the newest code object version (4, 5, 6) that the runtime accepts. On failure `error`
-    /// says why. The bytes are read from `image` only, up to the end of its section header table.
+    /// `version_limit` is the newest code object version (4, 5, 6) that the runtime accepts. On failure
+    /// `error` says why. The bytes are read from `image` only, up to the end of its section header table.
     static std::unique_ptr<CodeObject> load(const void* image, const Target& target, int device,
                                             int version_limit, LoadStatus& status, std::string& error);
     ~CodeObject();

@@ -22,7 +22,8 @@ void set_flush(bool flush) {
 
 void apply_float_mode(const Wave& w) {
     if (w.mode & 0xf)
-        raise(FaultKind::kUnsupportedMode, -1, "rounding mode " + std::to_string(w.mode & 0xf) + " (only 0, nearest even, is simulated)");
+        raise(FaultKind::kUnsupportedMode, -1,
+              "rounding mode " + std::to_string(w.mode & 0xf) + " (only 0, nearest even, is simulated)");
     const unsigned single = w.mode >> 4 & 3, wide = w.mode >> 6 & 3;
     if (wide != 3) raise(FaultKind::kUnsupportedMode, -1, "float16 and float64 denormals flushed");
     if (single == 1 || single == 2)
@@ -30,6 +31,8 @@ void apply_float_mode(const Wave& w) {
     set_flush(single == 0);
 }
 
-void reset_float_mode() { set_flush(false); }
+void reset_float_mode() {
+    set_flush(false);
+}
 
 }  // namespace ckitchen::gfxsim

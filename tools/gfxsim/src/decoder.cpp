@@ -14,7 +14,9 @@
 namespace ckitchen::gfxsim {
 namespace {
 
-bool starts(std::string_view s, std::string_view prefix) { return s.substr(0, prefix.size()) == prefix; }
+bool starts(std::string_view s, std::string_view prefix) {
+    return s.substr(0, prefix.size()) == prefix;
+}
 
 bool ends(std::string_view s, std::string_view suffix) {
     return s.size() >= suffix.size() && s.substr(s.size() - suffix.size()) == suffix;
@@ -49,12 +51,16 @@ int type_words(Type t) {
     switch (t) {
         case Type::kB64:
         case Type::kI64:
-        case Type::kF64: return 2;
-        default: return 1;
+        case Type::kF64:
+            return 2;
+        default:
+            return 1;
     }
 }
 
-bool is_half_type(Type t) { return t == Type::kB16 || t == Type::kF16 || t == Type::kBf16; }
+bool is_half_type(Type t) {
+    return t == Type::kB16 || t == Type::kF16 || t == Type::kBf16;
+}
 
 /// Bits of a floating-point inline constant as the operand type sees them. 1/(2 pi) has its own bit patterns.
 bool float_bits(std::string_view s, Type type, uint64_t& out) {
@@ -68,14 +74,23 @@ bool float_bits(std::string_view s, Type type, uint64_t& out) {
     const bool inv_two_pi = std::fabs(v - 0.15915494309189532) < 1e-7;
     switch (type) {
         case Type::kF16:
-        case Type::kPkF16: out = inv_two_pi ? 0x3118 : half_from_double(v); return true;
+        case Type::kPkF16:
+            out = inv_two_pi ? 0x3118 : half_from_double(v);
+            return true;
         case Type::kBf16:
-        case Type::kPkBf16: out = inv_two_pi ? 0x3e22 : std::bit_cast<uint32_t>(static_cast<float>(v)) >> 16; return true;
+        case Type::kPkBf16:
+            out = inv_two_pi ? 0x3e22 : std::bit_cast<uint32_t>(static_cast<float>(v)) >> 16;
+            return true;
         case Type::kF64:
         case Type::kB64:
-        case Type::kI64: out = inv_two_pi ? 0x3fc45f306dc9c882ull : std::bit_cast<uint64_t>(v); return true;
-        case Type::kB16: return false;
-        default: out = inv_two_pi ? 0x3e22f983u : std::bit_cast<uint32_t>(static_cast<float>(v)); return true;
+        case Type::kI64:
+            out = inv_two_pi ? 0x3fc45f306dc9c882ull : std::bit_cast<uint64_t>(v);
+            return true;
+        case Type::kB16:
+            return false;
+        default:
+            out = inv_two_pi ? 0x3e22f983u : std::bit_cast<uint32_t>(static_cast<float>(v));
+            return true;
     }
 }
 
@@ -85,15 +100,24 @@ struct NamedRegister {
     uint8_t words;
 };
 constexpr NamedRegister kNamed[] = {
-    {"vcc_lo", kVccLo, 1},   {"vcc_hi", kVccHi, 1},   {"vcc", kVccLo, 2}, {"exec_lo", kExecLo, 1},
-    {"exec_hi", kExecHi, 1}, {"exec", kExecLo, 2},    {"m0", kM0, 1},     {"null", kNullRegister, 1},
-    {"flat_scratch_lo", kFlatScratchLo, 1}, {"flat_scratch_hi", kFlatScratchHi, 1}, {"flat_scratch", kFlatScratchLo, 2},
+    {"vcc_lo", kVccLo, 1},
+    {"vcc_hi", kVccHi, 1},
+    {"vcc", kVccLo, 2},
+    {"exec_lo", kExecLo, 1},
+    {"exec_hi", kExecHi, 1},
+    {"exec", kExecLo, 2},
+    {"m0", kM0, 1},
+    {"null", kNullRegister, 1},
+    {"flat_scratch_lo", kFlatScratchLo, 1},
+    {"flat_scratch_hi", kFlatScratchHi, 1},
+    {"flat_scratch", kFlatScratchLo, 2},
 };
 
 }  // namespace
 
 std::string_view base_mnemonic(std::string_view m) {
-    static constexpr std::string_view kSuffixes[] = {"_e64_dpp", "_e32_dpp", "_e64", "_e32", "_dpp8", "_dpp", "_sdwa"};
+    static constexpr std::string_view kSuffixes[] = {"_e64_dpp", "_e32_dpp", "_e64", "_e32",
+                                                     "_dpp8",    "_dpp",     "_sdwa"};
     for (const std::string_view s : kSuffixes)
         if (ends(m, s)) return m.substr(0, m.size() - s.size());
     return m;
@@ -104,7 +128,8 @@ const Inst& Decoder::decode(const uint8_t* bytes, size_t size, uint64_t address)
     inst.address = address;
     std::string why;
     inst.size = static_cast<uint32_t>(disassembler_.disassemble(bytes, size, address, inst.text));
-    if (const size_t first = inst.text.find_first_not_of(" \t"); first != std::string::npos) inst.text.erase(0, first);
+    if (const size_t first = inst.text.find_first_not_of(" \t"); first != std::string::npos)
+        inst.text.erase(0, first);
     for (char& c : inst.text)
         if (c == '\t') c = ' ';
     if (inst.size == 0) {
@@ -125,7 +150,8 @@ const Inst& Decoder::decode(const uint8_t* bytes, size_t size, uint64_t address)
     inst.size = length;
     inst.address = address;
     inst.fn = &report_unknown;
-    static const OpSpec unknown{"<unknown>", &report_unknown, nullptr, InstClass::kUnknown, Form::kPlain, 0, {}, {}, 0};
+    static const OpSpec unknown{
+        "<unknown>", &report_unknown, nullptr, InstClass::kUnknown, Form::kPlain, 0, {}, {}, 0};
     inst.spec = &unknown;
     return inst;
 }
@@ -173,11 +199,12 @@ bool Decoder::parse_single(std::string_view text, Inst& inst, std::string& why) 
     if (!(spec->flags & (kFlagPackedMods | kFlagOpSelOwn)))
         for (int i = 0; i < inst.src_count && i < 3; ++i)
             if (is_half_type(inst.src[i].type) && (inst.op_sel >> i & 1)) inst.src[i].high = true;
-    if (!(spec->flags & (kFlagPackedMods | kFlagOpSelOwn)) && inst.dst_count && is_half_type(inst.dst[0].type) &&
-        (inst.op_sel & 8))
+    if (!(spec->flags & (kFlagPackedMods | kFlagOpSelOwn)) && inst.dst_count &&
+        is_half_type(inst.dst[0].type) && (inst.op_sel & 8))
         inst.dst[0].high = true;
-    const bool float_result = inst.dst_count && (inst.dst[0].type == Type::kF32 || inst.dst[0].type == Type::kF16 ||
-                                                 inst.dst[0].type == Type::kF64 || inst.dst[0].type == Type::kPkF16);
+    const bool float_result =
+        inst.dst_count && (inst.dst[0].type == Type::kF32 || inst.dst[0].type == Type::kF16 ||
+                           inst.dst[0].type == Type::kF64 || inst.dst[0].type == Type::kPkF16);
     if (inst.clamp && spec->clamped) {
         inst.fn = spec->clamped;
     } else if (inst.clamp && !float_result && !(spec->flags & kFlagIntClamp)) {
@@ -211,7 +238,8 @@ bool Decoder::parse_operands(const AsmText& t, const OpSpec& spec, Inst& inst, s
     if (spec.flags & kFlagAtomic) {
         bool returns = false;
         for (const AsmModifier& m : t.modifiers)
-            if (m.name == "glc" || (m.name == "th" && m.value.find("RETURN") != std::string::npos)) returns = true;
+            if (m.name == "glc" || (m.name == "th" && m.value.find("RETURN") != std::string::npos))
+                returns = true;
         // LDS atomics have a mnemonic of their own for the returning form.
         if (spec.form != Form::kDs && !returns) dst.clear();
     }
@@ -246,9 +274,12 @@ bool Decoder::parse_operands(const AsmText& t, const OpSpec& spec, Inst& inst, s
                 }
             }
             uint64_t id = 0;
-            if (name == "HW_REG_MODE" || name == "HW_REG_WAVE_MODE") id = 1;
-            else if (name == "HW_REG_FLAT_SCR_LO" || name == "HW_REG_WAVE_SCRATCH_BASE_LO") id = 20;
-            else if (name == "HW_REG_FLAT_SCR_HI" || name == "HW_REG_WAVE_SCRATCH_BASE_HI") id = 21;
+            if (name == "HW_REG_MODE" || name == "HW_REG_WAVE_MODE")
+                id = 1;
+            else if (name == "HW_REG_FLAT_SCR_LO" || name == "HW_REG_WAVE_SCRATCH_BASE_LO")
+                id = 20;
+            else if (name == "HW_REG_FLAT_SCR_HI" || name == "HW_REG_WAVE_SCRATCH_BASE_HI")
+                id = 21;
             else {
                 why = "hardware register " + std::string(name) + " is not implemented";
                 return false;
@@ -382,12 +413,14 @@ bool Decoder::parse_constant(std::string_view token, Type type, Operand& out) {
         return true;
     }
     // "lit(x)" is a literal whose value an inline constant could also hold.
-    if (const std::string_view lit = call_argument(token, "lit"); !lit.empty()) return parse_constant(lit, type, out);
+    if (const std::string_view lit = call_argument(token, "lit"); !lit.empty())
+        return parse_constant(lit, type, out);
     // Aperture bases have their value in the upper dword; a 32-bit read sees that dword.
-    for (const auto& [name, value] : {std::pair<std::string_view, uint64_t>{"src_shared_base", kSharedAperture},
-                                      {"src_private_base", kPrivateAperture},
-                                      {"src_shared_limit", kSharedAperture | 0xffffffffu},
-                                      {"src_private_limit", kPrivateAperture | 0xffffffffu}}) {
+    for (const auto& [name, value] :
+         {std::pair<std::string_view, uint64_t>{"src_shared_base", kSharedAperture},
+          {"src_private_base", kPrivateAperture},
+          {"src_shared_limit", kSharedAperture | 0xffffffffu},
+          {"src_private_limit", kPrivateAperture | 0xffffffffu}}) {
         if (token != name) continue;
         set_constant(out, words == 2 ? value : value >> 32, words);
         return true;
@@ -400,7 +433,8 @@ bool Decoder::parse_constant(std::string_view token, Type type, Operand& out) {
             // Inline integers are sign-extended. A literal is the low dword of a 64-bit integer and the high
             // dword of a double.
             if (literal && type == Type::kF64) bits <<= 32;
-            if (literal && type == Type::kI64) bits = static_cast<uint64_t>(int64_t{static_cast<int32_t>(bits)});
+            if (literal && type == Type::kI64)
+                bits = static_cast<uint64_t>(int64_t{static_cast<int32_t>(bits)});
         } else {
             bits &= 0xffffffffu;
         }
@@ -434,7 +468,8 @@ bool Decoder::parse_operand(std::string_view token, Type type, Operand& out) {
         out.abs = true;
         return true;
     }
-    // A minus in front of a register or of |x| is the modifier; in front of a digit it belongs to the constant.
+    // A minus in front of a register or of |x| is the modifier; in front of a digit it belongs to the
+    // constant.
     if (token.size() > 1 && token.front() == '-' && !std::isdigit(static_cast<unsigned char>(token[1]))) {
         if (!parse_operand(token.substr(1), type, out)) return false;
         out.neg = true;
@@ -454,8 +489,10 @@ bool Decoder::parse_bits(std::string_view list, uint8_t& out) const {
     out = 0;
     int i = 0;
     while (!list.empty()) {
-        if (list.front() == '1') out |= static_cast<uint8_t>(1 << i);
-        else if (list.front() != '0') return false;
+        if (list.front() == '1')
+            out |= static_cast<uint8_t>(1 << i);
+        else if (list.front() != '0')
+            return false;
         ++i;
         list.remove_prefix(1);
         if (!list.empty()) {
@@ -510,12 +547,14 @@ bool Decoder::parse_dpp(const AsmModifier& m, Inst& inst, bool& known) {
         dpp_of(inst).dpp8 = true;
         return each([&](int row, int l) { return row + (l & ~7) + static_cast<int>(p[l & 7]); });
     }
-    if (m.name == "row_shl" && numeric) return each([&](int r, int l) { return l + k > 15 ? -1 : r + l + k; });
+    if (m.name == "row_shl" && numeric)
+        return each([&](int r, int l) { return l + k > 15 ? -1 : r + l + k; });
     if (m.name == "row_shr" && numeric) return each([&](int r, int l) { return l - k < 0 ? -1 : r + l - k; });
     if (m.name == "row_ror" && numeric) return each([&](int r, int l) { return r + ((l - k) & 15); });
     if (m.name == "row_mirror") return each([&](int r, int l) { return r + 15 - l; });
     if (m.name == "row_half_mirror") return each([&](int r, int l) { return r + (l ^ 7); });
-    if ((m.name == "row_share" || m.name == "row_newbcast") && numeric) return each([&](int r, int) { return r + k; });
+    if ((m.name == "row_share" || m.name == "row_newbcast") && numeric)
+        return each([&](int r, int) { return r + k; });
     if (m.name == "row_xmask" && numeric) return each([&](int r, int l) { return r + (l ^ k); });
     if (m.name == "row_mask" && numeric) {
         for (int row = 0; row < 2; ++row)
@@ -541,7 +580,8 @@ bool Decoder::parse_modifier(const AsmModifier& m, const OpSpec& spec, Inst& ins
     int64_t n = 0;
     const bool numeric = parse_int(m.value, n);
     const auto select = [&](Select& out) {
-        static constexpr const char* kNames[] = {"DWORD", "BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1"};
+        static constexpr const char* kNames[] = {"DWORD",  "BYTE_0", "BYTE_1", "BYTE_2",
+                                                 "BYTE_3", "WORD_0", "WORD_1"};
         for (int i = 0; i < 7; ++i)
             if (m.value == kNames[i]) {
                 out = static_cast<Select>(i);
@@ -549,8 +589,9 @@ bool Decoder::parse_modifier(const AsmModifier& m, const OpSpec& spec, Inst& ins
             }
         return false;
     };
-    const bool memory = spec.form == Form::kGlobal || spec.form == Form::kFlat || spec.form == Form::kScratch ||
-                        spec.form == Form::kBuffer || spec.form == Form::kSmem || spec.form == Form::kDs;
+    const bool memory = spec.form == Form::kGlobal || spec.form == Form::kFlat ||
+                        spec.form == Form::kScratch || spec.form == Form::kBuffer ||
+                        spec.form == Form::kSmem || spec.form == Form::kDs;
     if (memory) {
         if (m.name == "offset" && numeric) {
             inst.offset = static_cast<int32_t>(n);

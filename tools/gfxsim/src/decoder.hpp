@@ -16,8 +16,8 @@
 
 namespace ckitchen::gfxsim {
 
-/// Turns machine code into Inst: LLVM gives the text, the text is parsed once, every token must be understood.
-/// Owns what it returns. Not thread-safe.
+/// Turns machine code into Inst: LLVM gives the text, the text is parsed once, every token must be
+/// understood. Owns what it returns. Not thread-safe.
 class Decoder {
   public:
     explicit Decoder(const Target& target) : target_(target), disassembler_(target) {}

@@ -23,7 +23,8 @@ Disassembler::Disassembler(const Target& target) {
     // With real 16-bit registers the text names the half (v0.l, v0.h) of every 16-bit operand; without
     // them LLVM would hide the upper halves of code that was compiled to use them.
     const char* features = target.generation == Generation::kGfx103 ? "" : "+real-true16";
-    context_ = LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", target.name, features, nullptr, 0, nullptr, nullptr);
+    context_ =
+        LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", target.name, features, nullptr, 0, nullptr, nullptr);
 }
 
 Disassembler::~Disassembler() {
@@ -35,9 +36,8 @@ size_t Disassembler::disassemble(const uint8_t* bytes, size_t size, uint64_t add
     if (!context_) return 0;
     char buffer[512];
     // The longest instruction has five dwords (a gfx12 memory form has three, VOP3 with a literal three).
-    const size_t length =
-        LLVMDisasmInstruction(context_, const_cast<uint8_t*>(bytes), std::min<size_t>(size, 20), address, buffer,
-                              sizeof buffer);
+    const size_t length = LLVMDisasmInstruction(context_, const_cast<uint8_t*>(bytes),
+                                                std::min<size_t>(size, 20), address, buffer, sizeof buffer);
     if (length) text = buffer;
     return length;
 }

@@ -21,9 +21,15 @@ void integer(OpTable& t, const std::string& type) {
     add_compare<([](T a, T b) { return a >= b; })>(t, "ge_" + type);
 }
 
-inline float value(float v) { return v; }
-inline double value(double v) { return v; }
-inline float value(Half v) { return to_float(v); }
+inline float value(float v) {
+    return v;
+}
+inline double value(double v) {
+    return v;
+}
+inline float value(Half v) {
+    return to_float(v);
+}
 
 template <class T>
 void floating(OpTable& t, const std::string& type) {
@@ -43,7 +49,8 @@ void floating(OpTable& t, const std::string& type) {
     add_compare<([](T a, T b) { return !(value(a) < value(b)); })>(t, "nlt_" + type);
 }
 
-/// v_cmp_class: bits of `mask` by category: sNaN, qNaN, -inf, -normal, -denormal, -0, +0, +denormal, +normal, +inf.
+/// v_cmp_class: bits of `mask` by category: sNaN, qNaN, -inf, -normal, -denormal, -0, +0, +denormal, +normal,
+/// +inf.
 template <int kExponentBits, int kFractionBits>
 bool is_class(uint64_t v, uint32_t mask) {
     const uint64_t fraction = v & ((uint64_t{1} << kFractionBits) - 1);
@@ -67,8 +74,10 @@ void register_compare(OpTable& t) {
     floating<float>(t, "f32");
     floating<double>(t, "f64");
     floating<Half>(t, "f16");
-    add_compare<([](float a, uint32_t m) { return is_class<8, 23>(std::bit_cast<uint32_t>(a), m); })>(t, "class_f32");
-    add_compare<([](double a, uint32_t m) { return is_class<11, 52>(std::bit_cast<uint64_t>(a), m); })>(t, "class_f64");
+    add_compare<([](float a, uint32_t m) { return is_class<8, 23>(std::bit_cast<uint32_t>(a), m); })>(
+        t, "class_f32");
+    add_compare<([](double a, uint32_t m) { return is_class<11, 52>(std::bit_cast<uint64_t>(a), m); })>(
+        t, "class_f64");
     add_compare<([](Half a, uint16_t m) { return is_class<5, 10>(a.bits, m); })>(t, "class_f16");
 }
 

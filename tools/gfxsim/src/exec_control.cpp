@@ -7,7 +7,9 @@
 namespace ckitchen::gfxsim {
 namespace {
 
-void jump(Wave& w, const Inst& inst) { w.next_pc += static_cast<int64_t>(inst.offset) * 4; }
+void jump(Wave& w, const Inst& inst) {
+    w.next_pc += static_cast<int64_t>(inst.offset) * 4;
+}
 
 template <auto Condition>
 void branch(Wave& w, const Inst& inst) {
@@ -19,9 +21,13 @@ void add_branch(OpTable& t, const char* name) {
     t.add(name, &branch<Condition>, InstClass::kBranch, Form::kBranch, {}, {Type::kB32}, kFlagEndsBlock);
 }
 
-void getpc(Wave& w, const Inst& inst) { scalar_store(w, inst.dst[0], w.next_pc); }
+void getpc(Wave& w, const Inst& inst) {
+    scalar_store(w, inst.dst[0], w.next_pc);
+}
 
-void setpc(Wave& w, const Inst& inst) { w.next_pc = scalar_source<uint64_t>(w, inst.src[0]); }
+void setpc(Wave& w, const Inst& inst) {
+    w.next_pc = scalar_source<uint64_t>(w, inst.src[0]);
+}
 
 void swappc(Wave& w, const Inst& inst) {
     const uint64_t target = scalar_source<uint64_t>(w, inst.src[0]);
@@ -37,7 +43,8 @@ void call(Wave& w, const Inst& inst) {
 void end_program(Wave& w, const Inst&) {
     Workgroup& g = *w.group;
     if (g.signalled > 0)
-        raise(FaultKind::kBarrier, -1, "the wave ends while " + std::to_string(g.signalled) + " others wait at a barrier");
+        raise(FaultKind::kBarrier, -1,
+              "the wave ends while " + std::to_string(g.signalled) + " others wait at a barrier");
     w.state = WaveState::kDone;
     --g.live_waves;
 }
@@ -57,8 +64,10 @@ bool signal_barrier(Wave& w) {
         for (Wave* other : g.waves) {
             other->barrier_signalled = false;
             // A wave that already waits goes on; one that has only signalled finds the barrier passed.
-            if (other->state == WaveState::kAtBarrier) other->state = WaveState::kRunning;
-            else other->barrier_passed = true;
+            if (other->state == WaveState::kAtBarrier)
+                other->state = WaveState::kRunning;
+            else
+                other->barrier_passed = true;
         }
     }
     return first;
@@ -69,7 +78,8 @@ void wait_barrier(Wave& w) {
         w.barrier_passed = false;
         return;
     }
-    if (!w.barrier_signalled) raise(FaultKind::kBarrier, -1, "the wave waits for a barrier that it has not signalled");
+    if (!w.barrier_signalled)
+        raise(FaultKind::kBarrier, -1, "the wave waits for a barrier that it has not signalled");
     w.state = WaveState::kAtBarrier;
 }
 
@@ -91,14 +101,16 @@ void barrier_signal_isfirst(Wave& w, const Inst& inst) {
 }
 
 void barrier_wait(Wave& w, const Inst& inst) {
-    if (inst.offset != -1) raise(FaultKind::kUnknownInstruction, -1, "only the workgroup barrier (-1) is implemented");
+    if (inst.offset != -1)
+        raise(FaultKind::kUnknownInstruction, -1, "only the workgroup barrier (-1) is implemented");
     wait_barrier(w);
 }
 
 void hint(Wave&, const Inst&) {}
 
 void trap(Wave&, const Inst& inst) {
-    raise(FaultKind::kTrap, -1, "s_trap " + std::to_string(inst.offset) + " (abort or failed assertion in the kernel)");
+    raise(FaultKind::kTrap, -1,
+          "s_trap " + std::to_string(inst.offset) + " (abort or failed assertion in the kernel)");
 }
 
 void round_mode(Wave& w, const Inst& inst) {
@@ -113,9 +125,12 @@ void denorm_mode(Wave& w, const Inst& inst) {
 
 uint32_t& hardware_register(Wave& w, uint64_t extra) {
     switch (extra & 0xff) {
-        case 20: return w.s[kFlatScratchLo];
-        case 21: return w.s[kFlatScratchHi];
-        default: return w.mode;
+        case 20:
+            return w.s[kFlatScratchLo];
+        case 21:
+            return w.s[kFlatScratchHi];
+        default:
+            return w.mode;
     }
 }
 
@@ -125,7 +140,8 @@ uint32_t field_mask(uint64_t extra) {
 }
 
 void getreg(Wave& w, const Inst& inst) {
-    w.s[inst.dst[0].reg] = hardware_register(w, inst.extra) >> (inst.extra >> 8 & 0xff) & field_mask(inst.extra);
+    w.s[inst.dst[0].reg] =
+        hardware_register(w, inst.extra) >> (inst.extra >> 8 & 0xff) & field_mask(inst.extra);
 }
 
 void setreg(Wave& w, const Inst& inst) {
@@ -147,27 +163,63 @@ void register_control(OpTable& t) {
     add_branch<([](const Wave& w) { return w.exec() != 0; })>(t, "s_cbranch_execnz");
     t.add("s_getpc_b64", &getpc, InstClass::kSalu, Form::kPlain, {Type::kB64}, {});
     t.add("s_setpc_b64", &setpc, InstClass::kBranch, Form::kPlain, {}, {Type::kB64}, kFlagEndsBlock);
-    t.add("s_swappc_b64", &swappc, InstClass::kBranch, Form::kPlain, {Type::kB64}, {Type::kB64}, kFlagEndsBlock);
+    t.add("s_swappc_b64", &swappc, InstClass::kBranch, Form::kPlain, {Type::kB64}, {Type::kB64},
+          kFlagEndsBlock);
     t.add("s_call_b64", &call, InstClass::kBranch, Form::kBranch, {Type::kB64}, {Type::kB32}, kFlagEndsBlock);
     t.add("s_endpgm", &end_program, InstClass::kMessage, Form::kHint, {}, {}, kFlagEndsBlock);
     t.add("s_barrier", &barrier, InstClass::kBarrier, Form::kHint, {}, {}, kFlagEndsBlock);
     t.add("s_barrier_signal", &barrier_signal, InstClass::kBarrier, Form::kPlain, {}, {Type::kB32});
-    t.add("s_barrier_signal_isfirst", &barrier_signal_isfirst, InstClass::kBarrier, Form::kPlain, {}, {Type::kB32});
-    t.add("s_barrier_wait", &barrier_wait, InstClass::kBarrier, Form::kImmediate, {}, {Type::kB32}, kFlagEndsBlock);
+    t.add("s_barrier_signal_isfirst", &barrier_signal_isfirst, InstClass::kBarrier, Form::kPlain, {},
+          {Type::kB32});
+    t.add("s_barrier_wait", &barrier_wait, InstClass::kBarrier, Form::kImmediate, {}, {Type::kB32},
+          kFlagEndsBlock);
     t.add("s_trap", &trap, InstClass::kMessage, Form::kImmediate, {}, {Type::kB32});
     t.add("s_round_mode", &round_mode, InstClass::kSalu, Form::kImmediate, {}, {Type::kB32});
     t.add("s_denorm_mode", &denorm_mode, InstClass::kSalu, Form::kImmediate, {}, {Type::kB32});
     t.add("s_getreg_b32", &getreg, InstClass::kSalu, Form::kHwreg, {Type::kB32}, {});
     t.add("s_setreg_b32", &setreg, InstClass::kSalu, Form::kHwreg, {}, {Type::kB32});
     t.add("s_setreg_imm32_b32", &setreg, InstClass::kSalu, Form::kHwreg, {}, {Type::kB32});
-    for (const char* name :
-         {"s_waitcnt", "s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_lgkmcnt", "s_waitcnt_expcnt",
-          "s_waitcnt_depctr", "s_wait_alu", "s_wait_loadcnt", "s_wait_storecnt", "s_wait_samplecnt", "s_wait_bvhcnt",
-          "s_wait_dscnt", "s_wait_kmcnt", "s_wait_expcnt", "s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt",
-          "s_wait_idle", "s_wait_event", "s_delay_alu", "s_nop", "s_clause", "s_sleep", "s_sleep_var", "s_setprio",
-          "s_inst_prefetch", "s_set_inst_prefetch_distance", "s_code_end", "s_icache_inv", "s_dcache_inv",
-          "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data", "s_prefetch_data_pc_rel", "s_version",
-          "s_setkill", "v_nop", "s_ttracedata", "s_ttracedata_imm", "s_incperflevel", "s_decperflevel", "s_gl1_inv"})
+    for (const char* name : {"s_waitcnt",
+                             "s_waitcnt_vscnt",
+                             "s_waitcnt_vmcnt",
+                             "s_waitcnt_lgkmcnt",
+                             "s_waitcnt_expcnt",
+                             "s_waitcnt_depctr",
+                             "s_wait_alu",
+                             "s_wait_loadcnt",
+                             "s_wait_storecnt",
+                             "s_wait_samplecnt",
+                             "s_wait_bvhcnt",
+                             "s_wait_dscnt",
+                             "s_wait_kmcnt",
+                             "s_wait_expcnt",
+                             "s_wait_loadcnt_dscnt",
+                             "s_wait_storecnt_dscnt",
+                             "s_wait_idle",
+                             "s_wait_event",
+                             "s_delay_alu",
+                             "s_nop",
+                             "s_clause",
+                             "s_sleep",
+                             "s_sleep_var",
+                             "s_setprio",
+                             "s_inst_prefetch",
+                             "s_set_inst_prefetch_distance",
+                             "s_code_end",
+                             "s_icache_inv",
+                             "s_dcache_inv",
+                             "s_prefetch_inst",
+                             "s_prefetch_inst_pc_rel",
+                             "s_prefetch_data",
+                             "s_prefetch_data_pc_rel",
+                             "s_version",
+                             "s_setkill",
+                             "v_nop",
+                             "s_ttracedata",
+                             "s_ttracedata_imm",
+                             "s_incperflevel",
+                             "s_decperflevel",
+                             "s_gl1_inv"})
         t.add(name, &hint, InstClass::kWait, Form::kHint, {}, {});
     t.add("s_sendmsg", &hint, InstClass::kMessage, Form::kHint, {}, {});
     for (const char* name : {"buffer_gl0_inv", "buffer_gl1_inv", "global_inv", "global_wb", "global_wbinv"})

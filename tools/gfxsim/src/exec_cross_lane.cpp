@@ -27,7 +27,8 @@ void writelane(Wave& w, const Inst& inst) {
 }
 
 /// v_permlane16 and v_permlanex16: nibbles of two scalars name the source lane, in the own or the other row.
-/// op_sel[0] reads inactive lanes too, op_sel[1] gives 0 for an inactive source instead of keeping the old value.
+/// op_sel[0] reads inactive lanes too, op_sel[1] gives 0 for an inactive source instead of keeping the old
+/// value.
 void permlane(Wave& w, const Inst& inst, const uint8_t* select, bool other_row) {
     LaneBuffer tmp, r;
     const Source s = raw_source(w, inst.src[0], tmp);
@@ -93,7 +94,8 @@ void swap(Wave& w, const Inst& inst) {
 int displaced(const Wave& w, int reg) {
     const int64_t index = int64_t{reg} + static_cast<int32_t>(w.s[kM0]);
     if (index < 0 || index >= kVgprCount)
-        raise(FaultKind::kIllegalAddress, -1, "vector register " + std::to_string(index) + " by M0 " + hex(w.s[kM0]));
+        raise(FaultKind::kIllegalAddress, -1,
+              "vector register " + std::to_string(index) + " by M0 " + hex(w.s[kM0]));
     return static_cast<int>(index);
 }
 
@@ -107,7 +109,8 @@ void movreld(Wave& w, const Inst& inst) {
 }
 
 void movrelsd(Wave& w, const Inst& inst) {
-    store_words(w.v[displaced(w, inst.dst[0].reg)].data(), w.v[displaced(w, inst.src[0].reg)].data(), w.exec());
+    store_words(w.v[displaced(w, inst.dst[0].reg)].data(), w.v[displaced(w, inst.src[0].reg)].data(),
+                w.exec());
 }
 
 }  // namespace

@@ -62,9 +62,13 @@ void load2(Wave& w, const Inst& inst) {
     for (uint32_t m = w.exec(); m; m &= m - 1) {
         const int l = std::countr_zero(m);
         uint32_t value[2 * kWords];
-        std::memcpy(value, lds_pointer(w, base[l] + static_cast<uint32_t>(inst.offset) * kBytes * kStride, kBytes, l), kBytes);
-        std::memcpy(value + kWords,
-                    lds_pointer(w, base[l] + static_cast<uint32_t>(inst.offset1) * kBytes * kStride, kBytes, l), kBytes);
+        std::memcpy(
+            value, lds_pointer(w, base[l] + static_cast<uint32_t>(inst.offset) * kBytes * kStride, kBytes, l),
+            kBytes);
+        std::memcpy(
+            value + kWords,
+            lds_pointer(w, base[l] + static_cast<uint32_t>(inst.offset1) * kBytes * kStride, kBytes, l),
+            kBytes);
         for (int k = 0; k < 2 * kWords; ++k) w.v[inst.dst[0].reg + k][l] = value[k];
     }
 }
@@ -78,7 +82,8 @@ void store2(Wave& w, const Inst& inst) {
         for (int half = 0; half < 2; ++half) {
             uint32_t value[kWords];
             for (int k = 0; k < kWords; ++k) value[k] = w.v[inst.src[1 + half].reg + k][l];
-            const uint32_t offset = static_cast<uint32_t>(half ? inst.offset1 : inst.offset) * kBytes * kStride;
+            const uint32_t offset =
+                static_cast<uint32_t>(half ? inst.offset1 : inst.offset) * kBytes * kStride;
             std::memcpy(lds_pointer(w, base + offset, kBytes, l), value, kBytes);
         }
     }
@@ -88,15 +93,18 @@ void store2(Wave& w, const Inst& inst) {
 template <class T, auto F, bool kCompare>
 void atomic(Wave& w, const Inst& inst) {
     const auto word = [&](int reg, int l) {
-        if constexpr (sizeof(T) == 8) return uint64_t{w.v[reg + 1][l]} << 32 | w.v[reg][l];
-        else return w.v[reg][l];
+        if constexpr (sizeof(T) == 8)
+            return uint64_t{w.v[reg + 1][l]} << 32 | w.v[reg][l];
+        else
+            return w.v[reg][l];
     };
     for (uint32_t m = w.exec(); m; m &= m - 1) {
         const int l = std::countr_zero(m);
         const uint32_t address = w.v[inst.src[0].reg][l] + static_cast<uint32_t>(inst.offset);
         if (address % sizeof(T))
-            raise(FaultKind::kMisaligned, l,
-                  "LDS atomic of " + std::to_string(sizeof(T)) + " bytes at offset " + std::to_string(address));
+            raise(
+                FaultKind::kMisaligned, l,
+                "LDS atomic of " + std::to_string(sizeof(T)) + " bytes at offset " + std::to_string(address));
         uint8_t* p = lds_pointer(w, address, sizeof(T), l);
         T old;
         std::memcpy(&old, p, sizeof(T));
@@ -138,7 +146,8 @@ void permute(Wave& w, const Inst& inst) {
 
 void swizzle(Wave& w, const Inst& inst) {
     // A pattern printed as a plain number arrives as the offset.
-    const uint32_t pattern = static_cast<uint32_t>(inst.extra ? inst.extra & 0xffff : static_cast<uint32_t>(inst.offset));
+    const uint32_t pattern =
+        static_cast<uint32_t>(inst.extra ? inst.extra & 0xffff : static_cast<uint32_t>(inst.offset));
     uint32_t r[kLanes];
     const uint32_t* data = w.v[inst.src[0].reg].data();
     for (int l = 0; l < kLanes; ++l) {
@@ -148,28 +157,33 @@ void swizzle(Wave& w, const Inst& inst) {
     store_words(w.v[inst.dst[0].reg].data(), r, w.exec());
 }
 
-constexpr Type data_type(uint32_t bytes) { return bytes <= 2 ? Type::kB16 : bytes == 4 ? Type::kB32 : Type::kAny; }
+constexpr Type data_type(uint32_t bytes) {
+    return bytes <= 2 ? Type::kB16 : bytes == 4 ? Type::kB32 : Type::kAny;
+}
 
 template <LoadKind kKind>
 void add_load(OpTable& t, std::initializer_list<const char*> names) {
     for (const char* n : names)
-        t.add(n, &load<kKind>, InstClass::kLds, Form::kDs, {data_type(load_bytes(kKind))}, {Type::kB32}).bytes =
-            load_bytes(kKind);
+        t.add(n, &load<kKind>, InstClass::kLds, Form::kDs, {data_type(load_bytes(kKind))}, {Type::kB32})
+            .bytes = load_bytes(kKind);
 }
 
 template <StoreKind kKind>
 void add_store(OpTable& t, std::initializer_list<const char*> names) {
     for (const char* n : names)
-        t.add(n, &store<kKind>, InstClass::kLds, Form::kDs, {}, {Type::kB32, data_type(store_bytes(kKind))}, kFlagStore)
+        t.add(n, &store<kKind>, InstClass::kLds, Form::kDs, {}, {Type::kB32, data_type(store_bytes(kKind))},
+              kFlagStore)
             .bytes = store_bytes(kKind);
 }
 
 template <int kWords, int kStride>
-void add_pair(OpTable& t, std::initializer_list<const char*> loads, std::initializer_list<const char*> stores) {
+void add_pair(OpTable& t, std::initializer_list<const char*> loads,
+              std::initializer_list<const char*> stores) {
     const Type one = kWords == 1 ? Type::kB32 : Type::kAny;
     for (const char* n : loads)
-        t.add(n, &load2<kWords, kStride>, InstClass::kLds, Form::kDs, {Type::kAny}, {Type::kB32}, kFlagTwoOffsets).bytes =
-            kWords * 4;
+        t.add(n, &load2<kWords, kStride>, InstClass::kLds, Form::kDs, {Type::kAny}, {Type::kB32},
+              kFlagTwoOffsets)
+            .bytes = kWords * 4;
     for (const char* n : stores)
         t.add(n, &store2<kWords, kStride>, InstClass::kLds, Form::kDs, {}, {Type::kB32, one, one},
               kFlagTwoOffsets | kFlagStore)
@@ -182,8 +196,10 @@ void add_atomic(OpTable& t, const std::string& stem, const std::string& suffix) 
     const Type one = sizeof(T) == 8 ? Type::kAny : Type::kB32;
     std::vector<Type> src = {Type::kB32, one};
     if (kCompare) src.push_back(one);
-    t.add(stem + suffix, &atomic<T, F, kCompare>, InstClass::kLds, Form::kDs, {}, src, kFlagStore).bytes = sizeof(T);
-    t.add(stem + "_rtn" + suffix, &atomic<T, F, kCompare>, InstClass::kLds, Form::kDs, {one}, src).bytes = sizeof(T);
+    t.add(stem + suffix, &atomic<T, F, kCompare>, InstClass::kLds, Form::kDs, {}, src, kFlagStore).bytes =
+        sizeof(T);
+    t.add(stem + "_rtn" + suffix, &atomic<T, F, kCompare>, InstClass::kLds, Form::kDs, {one}, src).bytes =
+        sizeof(T);
 }
 
 }  // namespace
@@ -245,18 +261,20 @@ void register_lds(OpTable& t) {
     add_atomic<u32, atomic_float_min>(t, "ds_min_num", "_f32");
     add_atomic<u32, atomic_float_max>(t, "ds_max", "_f32");
     add_atomic<u32, atomic_float_max>(t, "ds_max_num", "_f32");
-    t.add("ds_wrxchg_rtn_b32", &atomic<u32, atomic_swap<u32>, false>, InstClass::kLds, Form::kDs, {Type::kB32},
-          {Type::kB32, Type::kB32});
+    t.add("ds_wrxchg_rtn_b32", &atomic<u32, atomic_swap<u32>, false>, InstClass::kLds, Form::kDs,
+          {Type::kB32}, {Type::kB32, Type::kB32});
     t.alias("ds_storexchg_rtn_b32", "ds_wrxchg_rtn_b32");
-    t.add("ds_wrxchg_rtn_b64", &atomic<u64, atomic_swap<u64>, false>, InstClass::kLds, Form::kDs, {Type::kAny},
-          {Type::kB32, Type::kAny});
+    t.add("ds_wrxchg_rtn_b64", &atomic<u64, atomic_swap<u64>, false>, InstClass::kLds, Form::kDs,
+          {Type::kAny}, {Type::kB32, Type::kAny});
     t.alias("ds_storexchg_rtn_b64", "ds_wrxchg_rtn_b64");
     add_atomic<u32, atomic_cmpswap<u32>, true>(t, "ds_cmpst", "_b32");
     add_atomic<u64, atomic_cmpswap<u64>, true>(t, "ds_cmpst", "_b64");
     add_atomic<u32, atomic_cmpswap<u32>, true>(t, "ds_cmpstore", "_b32");
     add_atomic<u64, atomic_cmpswap<u64>, true>(t, "ds_cmpstore", "_b64");
-    t.add("ds_bpermute_b32", &bpermute, InstClass::kCrossLane, Form::kDs, {Type::kB32}, {Type::kB32, Type::kB32});
-    t.add("ds_permute_b32", &permute, InstClass::kCrossLane, Form::kDs, {Type::kB32}, {Type::kB32, Type::kB32});
+    t.add("ds_bpermute_b32", &bpermute, InstClass::kCrossLane, Form::kDs, {Type::kB32},
+          {Type::kB32, Type::kB32});
+    t.add("ds_permute_b32", &permute, InstClass::kCrossLane, Form::kDs, {Type::kB32},
+          {Type::kB32, Type::kB32});
     t.add("ds_swizzle_b32", &swizzle, InstClass::kCrossLane, Form::kDs, {Type::kB32}, {Type::kB32});
 }
 

@@ -101,9 +101,12 @@ void fma_mix(Wave& w, const Inst& inst) {
     u32* d = w.v[inst.dst[0].reg].data();
     for (int l = 0; l < kLanes; ++l) {
         const float v = apply_output_modifiers(std::fma(a[l], b[l], c[l]), inst);
-        if (kTarget == MixTarget::kSingle) r[l] = std::bit_cast<u32>(v);
-        else if (kTarget == MixTarget::kLow) r[l] = (d[l] & 0xffff0000u) | to_half(v).bits;
-        else r[l] = (d[l] & 0xffffu) | u32{to_half(v).bits} << 16;
+        if (kTarget == MixTarget::kSingle)
+            r[l] = std::bit_cast<u32>(v);
+        else if (kTarget == MixTarget::kLow)
+            r[l] = (d[l] & 0xffff0000u) | to_half(v).bits;
+        else
+            r[l] = (d[l] & 0xffffu) | u32{to_half(v).bits} << 16;
     }
     store_words(d, r, write_mask(w, inst));
 }
@@ -119,10 +122,13 @@ i32 element(u32 word, int i, bool is_signed) {
 template <int kBits>
 u32 dot(u32 a, u32 b, u32 c, bool signed_a, bool signed_b, bool unsigned_result, bool clamp) {
     i64 sum = unsigned_result ? i64{c} : i64{static_cast<i32>(c)};
-    for (int i = 0; i < 32 / kBits; ++i) sum += i64{element<kBits>(a, i, signed_a)} * element<kBits>(b, i, signed_b);
+    for (int i = 0; i < 32 / kBits; ++i)
+        sum += i64{element<kBits>(a, i, signed_a)} * element<kBits>(b, i, signed_b);
     if (clamp) {
-        if (unsigned_result) sum = std::clamp<i64>(sum, 0, 0xffffffffll);
-        else sum = std::clamp<i64>(sum, INT32_MIN, INT32_MAX);
+        if (unsigned_result)
+            sum = std::clamp<i64>(sum, 0, 0xffffffffll);
+        else
+            sum = std::clamp<i64>(sum, INT32_MIN, INT32_MAX);
     }
     return static_cast<u32>(sum);
 }
@@ -132,7 +138,8 @@ enum class Signs : uint8_t { kBoth, kNone, kByModifier };
 template <int kBits, Signs kSigns>
 void dot_op(Wave& w, const Inst& inst) {
     LaneBuffer ta, tb, tc, r;
-    const Source a = fetch<u32>(w, inst, 0, ta), b = fetch<u32>(w, inst, 1, tb), c = fetch<u32>(w, inst, 2, tc);
+    const Source a = fetch<u32>(w, inst, 0, ta), b = fetch<u32>(w, inst, 1, tb),
+                 c = fetch<u32>(w, inst, 2, tc);
     const bool sa = kSigns == Signs::kBoth || (kSigns == Signs::kByModifier && (inst.neg_lo & 1));
     const bool sb = kSigns == Signs::kBoth || (kSigns == Signs::kByModifier && (inst.neg_lo & 2));
     const bool unsigned_result = kSigns == Signs::kNone;
@@ -158,7 +165,8 @@ void dot_op(Wave& w, const Inst& inst) {
 }
 
 float dot2(float a0, float b0, float a1, float b1, float c) {
-    return static_cast<float>(static_cast<double>(a0) * b0 + static_cast<double>(a1) * b1 + static_cast<double>(c));
+    return static_cast<float>(static_cast<double>(a0) * b0 + static_cast<double>(a1) * b1 +
+                              static_cast<double>(c));
 }
 
 template <class T>
@@ -187,9 +195,10 @@ void dot2c_f32_f16(Wave& w, const Inst& inst) {
     const Source a = fetch<u32>(w, inst, 0, ta), b = fetch<u32>(w, inst, 1, tb);
     const u32* d = w.v[inst.src[2].reg].data();
     for (int l = 0; l < kLanes; ++l)
-        r.lo[l] = std::bit_cast<u32>(dot2(to_float(half_as<Half>(a.lo[l])), to_float(half_as<Half>(b.lo[l])),
-                                          to_float(half_as<Half>(a.lo[l] >> 16)), to_float(half_as<Half>(b.lo[l] >> 16)),
-                                          std::bit_cast<float>(d[l])));
+        r.lo[l] =
+            std::bit_cast<u32>(dot2(to_float(half_as<Half>(a.lo[l])), to_float(half_as<Half>(b.lo[l])),
+                                    to_float(half_as<Half>(a.lo[l] >> 16)),
+                                    to_float(half_as<Half>(b.lo[l] >> 16)), std::bit_cast<float>(d[l])));
     store_words(w.v[inst.dst[0].reg].data(), r.lo, write_mask(w, inst));
 }
 
@@ -205,7 +214,8 @@ void dot2_int16(Wave& w, const Inst& inst) {
         i64 sum = widen(a.lo[l]) * widen(b.lo[l]) + widen(a.hi[l]) * widen(b.hi[l]) +
                   (kSigned ? i64{static_cast<i32>(c.lo[l])} : i64{c.lo[l]});
         if (inst.clamp)
-            sum = kSigned ? std::clamp<i64>(sum, INT32_MIN, INT32_MAX) : std::clamp<i64>(sum, 0, 0xffffffffll);
+            sum =
+                kSigned ? std::clamp<i64>(sum, INT32_MIN, INT32_MAX) : std::clamp<i64>(sum, 0, 0xffffffffll);
         r.lo[l] = static_cast<u32>(sum);
     }
     store_words(w.v[inst.dst[0].reg].data(), r.lo, write_mask(w, inst));
@@ -214,7 +224,8 @@ void dot2_int16(Wave& w, const Inst& inst) {
 template <int kBits, Signs kSigns>
 void add_dot(OpTable& t, const char* name, Form form = Form::kPlain) {
     std::vector<Type> src(form == Form::kFmac ? 2 : 3, Type::kB32);
-    t.add(name, &dot_op<kBits, kSigns>, InstClass::kDot, form, {Type::kB32}, src, kFlagPackedMods | kFlagIntClamp);
+    t.add(name, &dot_op<kBits, kSigns>, InstClass::kDot, form, {Type::kB32}, src,
+          kFlagPackedMods | kFlagIntClamp);
 }
 
 }  // namespace

@@ -49,14 +49,16 @@ template <auto F>
 void add_compare_pair(OpTable& t, const std::string& suffix) {
     add_scalar_compare<([](i32 a, i32 b) { return F(a, b); })>(t, "s_cmp_" + suffix + "_i32");
     add_scalar_compare<([](u32 a, u32 b) { return F(a, b); })>(t, "s_cmp_" + suffix + "_u32");
-    add_scalar_compare<([](i32 a, i32 b) { return F(a, i32{static_cast<int16_t>(b)}); })>(t, "s_cmpk_" + suffix + "_i32");
+    add_scalar_compare<([](i32 a, i32 b) { return F(a, i32{static_cast<int16_t>(b)}); })>(
+        t, "s_cmpk_" + suffix + "_i32");
     add_scalar_compare<([](u32 a, u32 b) { return F(a, b & 0xffffu); })>(t, "s_cmpk_" + suffix + "_u32");
 }
 
 template <auto F>
 void add_float_compare(OpTable& t, const std::string& suffix) {
     add_scalar_compare<([](float a, float b) { return F(a, b); })>(t, "s_cmp_" + suffix + "_f32");
-    add_scalar_compare<([](Half a, Half b) { return F(to_float(a), to_float(b)); })>(t, "s_cmp_" + suffix + "_f16");
+    add_scalar_compare<([](Half a, Half b) { return F(to_float(a), to_float(b)); })>(
+        t, "s_cmp_" + suffix + "_f16");
 }
 
 u32 reverse32(u32 v) {
@@ -111,7 +113,8 @@ void arithmetic(OpTable& t) {
         return r;
     })>(t, "s_addk_i32");
     t.alias("s_addk_co_i32", "s_addk_i32");
-    add_salu_accumulate<([](u32 d, u32 k) { return d * static_cast<u32>(i32{static_cast<int16_t>(k)}); })>(t, "s_mulk_i32");
+    add_salu_accumulate<([](u32 d, u32 k) { return d * static_cast<u32>(i32{static_cast<int16_t>(k)}); })>(
+        t, "s_mulk_i32");
     add_salu<([](u32 a, u32 b) { return a * b; })>(t, "s_mul_i32");
     add_salu<([](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); })>(t, "s_mul_hi_u32");
     add_salu<([](i32 a, i32 b) { return static_cast<i32>(i64{a} * b >> 32); })>(t, "s_mul_hi_i32");
@@ -222,8 +225,10 @@ void bits(OpTable& t) {
     add_salu<([](i32 a, u32 b, bool& scc) {
         const u32 offset = b & 31, width = b >> 16 & 0x7f;
         i32 r = a >> offset;
-        if (width == 0) r = 0;
-        else if (width + offset < 32) r = static_cast<i32>(static_cast<u32>(r) << (32 - width)) >> (32 - width);
+        if (width == 0)
+            r = 0;
+        else if (width + offset < 32)
+            r = static_cast<i32>(static_cast<u32>(r) << (32 - width)) >> (32 - width);
         scc = r != 0;
         return r;
     })>(t, "s_bfe_i32");
@@ -236,8 +241,10 @@ void bits(OpTable& t) {
     add_salu<([](i64 a, u32 b, bool& scc) {
         const u32 offset = b & 63, width = b >> 16 & 0x7f;
         i64 r = a >> offset;
-        if (width == 0) r = 0;
-        else if (width + offset < 64) r = static_cast<i64>(static_cast<u64>(r) << (64 - width)) >> (64 - width);
+        if (width == 0)
+            r = 0;
+        else if (width + offset < 64)
+            r = static_cast<i64>(static_cast<u64>(r) << (64 - width)) >> (64 - width);
         scc = r != 0;
         return r;
     })>(t, "s_bfe_i64");

@@ -15,7 +15,8 @@ void scalar_load(Wave& w, const Inst& inst) {
     // An immediate offset is signed, a register offset is not.
     const int64_t third = soffset.kind == OperandKind::kConst ? static_cast<int32_t>(soffset.lanes[0])
                                                               : int64_t{scalar_source<uint32_t>(w, soffset)};
-    uint64_t address = w.s64(inst.src[0].reg) + static_cast<uint64_t>(third) + static_cast<uint64_t>(int64_t{inst.offset});
+    uint64_t address =
+        w.s64(inst.src[0].reg) + static_cast<uint64_t>(third) + static_cast<uint64_t>(int64_t{inst.offset});
     // Scalar loads of a dword and more ignore the two low address bits.
     if (kBytes >= 4) address &= ~uint64_t{3};
     w.worker->cache.get(address, kBytes, false, -1, w.worker->device);
@@ -26,7 +27,8 @@ void scalar_load(Wave& w, const Inst& inst) {
     } else {
         uint32_t v = 0;
         std::memcpy(&v, p, kBytes);
-        if (kSigned) v = static_cast<uint32_t>(static_cast<int32_t>(v << (32 - 8 * kBytes)) >> (32 - 8 * kBytes));
+        if (kSigned)
+            v = static_cast<uint32_t>(static_cast<int32_t>(v << (32 - 8 * kBytes)) >> (32 - 8 * kBytes));
         *d = v;
     }
 }
@@ -34,13 +36,15 @@ void scalar_load(Wave& w, const Inst& inst) {
 template <int kBytes>
 void add_load(OpTable& t, const char* gfx10, const char* gfx11) {
     for (const char* name : {gfx10, gfx11})
-        t.add(name, &scalar_load<kBytes>, InstClass::kSmem, Form::kSmem, {Type::kAny}, {Type::kB64, Type::kB32}).bytes =
-            kBytes;
+        t.add(name, &scalar_load<kBytes>, InstClass::kSmem, Form::kSmem, {Type::kAny},
+              {Type::kB64, Type::kB32})
+            .bytes = kBytes;
 }
 
 template <int kBytes, bool kSigned>
 void add_small(OpTable& t, const char* name) {
-    t.add(name, &scalar_load<kBytes, kSigned>, InstClass::kSmem, Form::kSmem, {Type::kB32}, {Type::kB64, Type::kB32})
+    t.add(name, &scalar_load<kBytes, kSigned>, InstClass::kSmem, Form::kSmem, {Type::kB32},
+          {Type::kB64, Type::kB32})
         .bytes = kBytes;
 }
 

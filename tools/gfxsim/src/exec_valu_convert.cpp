@@ -36,8 +36,8 @@ T saturate(double v) {
 
 template <int kByte>
 void add_byte(OpTable& t) {
-    add_valu<([](u32 a) { return static_cast<float>(a >> (8 * kByte) & 0xff); })>(t,
-                                                                              "v_cvt_f32_ubyte" + std::to_string(kByte));
+    add_valu<([](u32 a) { return static_cast<float>(a >> (8 * kByte) & 0xff); })>(
+        t, "v_cvt_f32_ubyte" + std::to_string(kByte));
 }
 
 /// Two float32 to two bytes of 8-bit floats in the half of the destination that op_sel picks.
@@ -46,7 +46,8 @@ void pack_fp8(Wave& w, const Inst& inst) {
     LaneBuffer ta, tb, r;
     const Source a = fetch<float>(w, inst, 0, ta), b = fetch<float>(w, inst, 1, tb);
     for (int l = 0; l < kLanes; ++l)
-        r.lo[l] = u32{Encode(std::bit_cast<float>(a.lo[l]))} | u32{Encode(std::bit_cast<float>(b.lo[l]))} << 8;
+        r.lo[l] = u32{Encode(std::bit_cast<float>(a.lo[l]))} | u32{Encode(std::bit_cast<float>(b.lo[l]))}
+                                                                   << 8;
     store<u16>(w, inst, inst.dst[0], r, write_mask(w, inst));
 }
 
@@ -77,7 +78,8 @@ void register_valu_convert(OpTable& t) {
     add_valu<([](i32 a, i32 b) {
         return (u32{static_cast<u16>(saturate<i16>(a))}) | u32{static_cast<u16>(saturate<i16>(b))} << 16;
     })>(t, "v_cvt_pk_i16_i32");
-    add_valu<([](u32 a, u32 b) { return std::min(a, 0xffffu) | std::min(b, 0xffffu) << 16; })>(t, "v_cvt_pk_u16_u32");
+    add_valu<([](u32 a, u32 b) { return std::min(a, 0xffffu) | std::min(b, 0xffffu) << 16; })>(
+        t, "v_cvt_pk_u16_u32");
     add_valu<([](float a, float b) {
         return u32{static_cast<u16>(saturate<i16>(static_cast<double>(a)))} |
                u32{static_cast<u16>(saturate<i16>(static_cast<double>(b)))} << 16;

@@ -15,31 +15,42 @@ namespace {
 using u32 = uint32_t;
 using i32 = int32_t;
 
-float clean(float v) { return is_nan(v) ? quiet(v) : v; }
+float clean(float v) {
+    return is_nan(v) ? quiet(v) : v;
+}
 
-float min3(float a, float b, float c) { return min_num(min_num(a, b), c); }
-float max3(float a, float b, float c) { return max_num(max_num(a, b), c); }
+float min3(float a, float b, float c) {
+    return min_num(min_num(a, b), c);
+}
+float max3(float a, float b, float c) {
+    return max_num(max_num(a, b), c);
+}
 
 float med3(float a, float b, float c) {
     if (is_nan(a) || is_nan(b) || is_nan(c)) return min3(a, b, c);
     return max_num(min_num(a, b), min_num(max_num(a, b), c));
 }
 
-int exponent_of(float v) { return static_cast<int>(std::bit_cast<u32>(v) >> 23 & 0xff); }
-int exponent_of(double v) { return static_cast<int>(std::bit_cast<uint64_t>(v) >> 52 & 0x7ff); }
+int exponent_of(float v) {
+    return static_cast<int>(std::bit_cast<u32>(v) >> 23 & 0xff);
+}
+int exponent_of(double v) {
+    return static_cast<int>(std::bit_cast<uint64_t>(v) >> 52 & 0x7ff);
+}
 
 template <class T>
 bool is_denormal(T v) {
     return v != 0 && std::fabs(v) < std::numeric_limits<T>::min();
 }
 
-/// Constants of the division sequence for float32 and float64: how far operands are scaled, from which exponent
-/// difference on, below which numerator exponent.
+/// Constants of the division sequence for float32 and float64: how far operands are scaled, from which
+/// exponent difference on, below which numerator exponent.
 template <class T>
 struct DivisionTraits;
 template <>
 struct DivisionTraits<float> {
-    static constexpr int kScale = 64, kFar = 96, kTinyExponent = 23, kUnderflow = 150, kMaxExponent = 255, kBias = 127;
+    static constexpr int kScale = 64, kFar = 96, kTinyExponent = 23, kUnderflow = 150, kMaxExponent = 255,
+                         kBias = 127;
 };
 template <>
 struct DivisionTraits<double> {
@@ -120,7 +131,8 @@ void div_fmas_op(Wave& w, const Inst& inst) {
     const u32 vcc = w.s[inst.src[3].reg];
     for (int l = 0; l < kLanes; ++l) {
         const T s2 = from_bits<T>(c, l);
-        // Undoes what v_div_scale did: a large quotient had its denominator scaled up, a small one its numerator.
+        // Undoes what v_div_scale did: a large quotient had its denominator scaled up, a small one its
+        // numerator.
         const int scale = !(vcc >> l & 1) ? 0 : exponent_of(s2) > D::kBias ? D::kScale : -D::kScale;
         const T s0 = from_bits<T>(a, l), s1 = from_bits<T>(b, l);
         to_bits<T>(r, l, scale ? fma_scaled(s0, s1, s2, scale) : std::fma(s0, s1, s2));
@@ -150,22 +162,34 @@ float trans(float v) {
     return flush_denormal(F(flush_denormal(v)));
 }
 
-float rcp(float v) { return 1.0f / v; }
-float rsq(float v) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(v))); }
-float root(float v) { return std::sqrt(v); }
-float exp2_exact(float v) { return static_cast<float>(std::exp2(static_cast<double>(v))); }
-float log2_exact(float v) { return static_cast<float>(std::log2(static_cast<double>(v))); }
+float rcp(float v) {
+    return 1.0f / v;
+}
+float rsq(float v) {
+    return static_cast<float>(1.0 / std::sqrt(static_cast<double>(v)));
+}
+float root(float v) {
+    return std::sqrt(v);
+}
+float exp2_exact(float v) {
+    return static_cast<float>(std::exp2(static_cast<double>(v)));
+}
+float log2_exact(float v) {
+    return static_cast<float>(std::log2(static_cast<double>(v)));
+}
 
 /// Sine and cosine take revolutions and give 0 respectively 1 outside [-256, 256].
 float sin_revolutions(float v) {
     if (!std::isfinite(v)) return std::numeric_limits<float>::quiet_NaN();
     if (std::fabs(v) > 256.0f) return 0.0f;
-    return static_cast<float>(std::sin(2.0 * 3.14159265358979323846 * (static_cast<double>(v) - std::floor(v))));
+    return static_cast<float>(
+        std::sin(2.0 * 3.14159265358979323846 * (static_cast<double>(v) - std::floor(v))));
 }
 float cos_revolutions(float v) {
     if (!std::isfinite(v)) return std::numeric_limits<float>::quiet_NaN();
     if (std::fabs(v) > 256.0f) return 1.0f;
-    return static_cast<float>(std::cos(2.0 * 3.14159265358979323846 * (static_cast<double>(v) - std::floor(v))));
+    return static_cast<float>(
+        std::cos(2.0 * 3.14159265358979323846 * (static_cast<double>(v) - std::floor(v))));
 }
 
 float fract(float v) {
@@ -184,7 +208,8 @@ template <auto F>
 void scalar_trans(Wave& w, const Inst& inst) {
     LaneBuffer tmp;
     const Source s = fetch<float>(w, inst, 0, tmp);
-    w.s[inst.dst[0].reg] = std::bit_cast<u32>(apply_output_modifiers(trans<F>(std::bit_cast<float>(s.lo[0])), inst));
+    w.s[inst.dst[0].reg] =
+        std::bit_cast<u32>(apply_output_modifiers(trans<F>(std::bit_cast<float>(s.lo[0])), inst));
 }
 
 template <auto F>
@@ -204,7 +229,8 @@ void single(OpTable& t) {
     add_fmac<([](float a, float b, float d) { return std::fma(a, b, d); })>(t, "v_fmac_f32");
     t.alias("v_fmaak_f32", "v_fma_f32");
     t.alias("v_fmamk_f32", "v_fma_f32");
-    add_valu<([](float a, float b, float c) { return a == 0 || b == 0 ? c : std::fma(a, b, c); })>(t, "v_fma_legacy_f32");
+    add_valu<([](float a, float b, float c) { return a == 0 || b == 0 ? c : std::fma(a, b, c); })>(
+        t, "v_fma_legacy_f32");
     t.alias("v_fma_dx9_zero_f32", "v_fma_legacy_f32");
     add_valu<([](float a, float b) { return min_num(a, b); })>(t, "v_min_f32");
     t.alias("v_min_num_f32", "v_min_f32");
@@ -225,7 +251,8 @@ void single(OpTable& t) {
     add_valu<([](float a) { return std::trunc(clean(a)); })>(t, "v_trunc_f32");
     add_valu<([](float a) { return std::nearbyint(clean(a)); })>(t, "v_rndne_f32");
     add_valu<([](float a) { return fract(a); })>(t, "v_fract_f32");
-    add_valu<([](float a, i32 e) { return std::ldexp(clean(a), std::max(-600, std::min(600, e))); })>(t, "v_ldexp_f32");
+    add_valu<([](float a, i32 e) { return std::ldexp(clean(a), std::max(-600, std::min(600, e))); })>(
+        t, "v_ldexp_f32");
     add_valu<([](float a) {
         int e = 0;
         return std::isfinite(a) ? std::frexp(a, &e) : clean(a);
@@ -266,7 +293,8 @@ void wide(OpTable& t) {
     add_valu<([](double a) { return std::trunc(a); })>(t, "v_trunc_f64");
     add_valu<([](double a) { return std::nearbyint(a); })>(t, "v_rndne_f64");
     add_valu<([](double a) { return std::min(a - std::floor(a), 0x1.fffffffffffffp-1); })>(t, "v_fract_f64");
-    add_valu<([](double a, i32 e) { return std::ldexp(a, std::max(-4000, std::min(4000, e))); })>(t, "v_ldexp_f64");
+    add_valu<([](double a, i32 e) { return std::ldexp(a, std::max(-4000, std::min(4000, e))); })>(
+        t, "v_ldexp_f64");
     add_valu<([](double a) {
         int e = 0;
         return std::isfinite(a) ? std::frexp(a, &e) : a;

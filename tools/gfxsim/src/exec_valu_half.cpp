@@ -18,11 +18,13 @@ void add_unary(OpTable& t, const std::string& name, InstClass cls = InstClass::k
 
 float sine(float v) {
     if (!std::isfinite(v)) return std::nanf("");
-    return std::fabs(v) > 256.0f ? 0.0f : static_cast<float>(std::sin(6.283185307179586 * static_cast<double>(v)));
+    return std::fabs(v) > 256.0f ? 0.0f
+                                 : static_cast<float>(std::sin(6.283185307179586 * static_cast<double>(v)));
 }
 float cosine(float v) {
     if (!std::isfinite(v)) return std::nanf("");
-    return std::fabs(v) > 256.0f ? 1.0f : static_cast<float>(std::cos(6.283185307179586 * static_cast<double>(v)));
+    return std::fabs(v) > 256.0f ? 1.0f
+                                 : static_cast<float>(std::cos(6.283185307179586 * static_cast<double>(v)));
 }
 
 }  // namespace
@@ -61,16 +63,17 @@ void register_valu_half(OpTable& t) {
     add_unary<([](float v) { return min_num(v - std::floor(v), 0x1.ffcp-1f); })>(t, "v_fract_f16");
     add_unary<([](float v) { return 1.0f / v; })>(t, "v_rcp_f16", InstClass::kTrans);
     add_unary<([](float v) { return std::sqrt(v); })>(t, "v_sqrt_f16", InstClass::kTrans);
-    add_unary<([](float v) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(v))); })>(t, "v_rsq_f16",
-                                                                                                 InstClass::kTrans);
-    add_unary<([](float v) { return static_cast<float>(std::exp2(static_cast<double>(v))); })>(t, "v_exp_f16",
-                                                                                           InstClass::kTrans);
-    add_unary<([](float v) { return static_cast<float>(std::log2(static_cast<double>(v))); })>(t, "v_log_f16",
-                                                                                           InstClass::kTrans);
+    add_unary<([](float v) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(v))); })>(
+        t, "v_rsq_f16", InstClass::kTrans);
+    add_unary<([](float v) { return static_cast<float>(std::exp2(static_cast<double>(v))); })>(
+        t, "v_exp_f16", InstClass::kTrans);
+    add_unary<([](float v) { return static_cast<float>(std::log2(static_cast<double>(v))); })>(
+        t, "v_log_f16", InstClass::kTrans);
     add_unary<sine>(t, "v_sin_f16", InstClass::kTrans);
     add_unary<cosine>(t, "v_cos_f16", InstClass::kTrans);
-    add_valu<([](Half a, int16_t e) { return to_half_from_double(std::ldexp(static_cast<double>(to_float(a)), e)); })>(
-        t, "v_ldexp_f16");
+    add_valu<([](Half a, int16_t e) {
+        return to_half_from_double(std::ldexp(static_cast<double>(to_float(a)), e));
+    })>(t, "v_ldexp_f16");
     add_valu<([](Half a) {
         int e = 0;
         const float v = to_float(a);

@@ -42,8 +42,10 @@ void carry(Wave& w, const Inst& inst) {
             if (mask >> l & 1) r.lo[l] = inst.spec->name.find("add") != std::string::npos ? ~0u : 0u;
     }
     const u32 exec = write_mask(w, inst);
-    if (inst.sdwa) store_sdwa(w, inst, inst.dst[0], r.lo, exec);
-    else store_words(w.v[inst.dst[0].reg].data(), r.lo, exec);
+    if (inst.sdwa)
+        store_sdwa(w, inst, inst.dst[0], r.lo, exec);
+    else
+        store_words(w.v[inst.dst[0].reg].data(), r.lo, exec);
     w.s[inst.dst[1].reg] = mask & exec;
 }
 
@@ -68,7 +70,8 @@ void cndmask(Wave& w, const Inst& inst) {
 template <class S, class W>
 void mad64(Wave& w, const Inst& inst) {
     LaneBuffer ta, tb, tc, r;
-    const Source a = fetch<u32>(w, inst, 0, ta), b = fetch<u32>(w, inst, 1, tb), c = fetch<u64>(w, inst, 2, tc);
+    const Source a = fetch<u32>(w, inst, 0, ta), b = fetch<u32>(w, inst, 1, tb),
+                 c = fetch<u64>(w, inst, 2, tc);
     u32 bit[kLanes];
     GFXSIM_LANES {
         const u64 product = static_cast<u64>(W{static_cast<S>(a.lo[l])} * W{static_cast<S>(b.lo[l])});
@@ -78,8 +81,7 @@ void mad64(Wave& w, const Inst& inst) {
         r.hi[l] = static_cast<u32>(sum >> 32);
         bit[l] = sum < product ? 1u << l : 0u;
         // The signed form reports overflow of the signed sum.
-        if (std::is_signed_v<S>)
-            bit[l] = ((product ^ sum) & (addend ^ sum)) >> 63 ? 1u << l : 0u;
+        if (std::is_signed_v<S>) bit[l] = ((product ^ sum) & (addend ^ sum)) >> 63 ? 1u << l : 0u;
     }
     u32 mask = 0;
     for (int l = 0; l < kLanes; ++l) mask |= bit[l];
@@ -100,11 +102,14 @@ u32 perm_byte(u32 s0, u32 s1, u32 selector) {
     return static_cast<u32>(all >> (8 * selector)) & 0xff;
 }
 
-i32 sext24(i32 v) { return static_cast<i32>(static_cast<u32>(v) << 8) >> 8; }
+i32 sext24(i32 v) {
+    return static_cast<i32>(static_cast<u32>(v) << 8) >> 8;
+}
 
 template <class T>
 T saturated(i64 v) {
-    return static_cast<T>(std::min<i64>(std::max<i64>(v, std::numeric_limits<T>::min()), std::numeric_limits<T>::max()));
+    return static_cast<T>(
+        std::min<i64>(std::max<i64>(v, std::numeric_limits<T>::min()), std::numeric_limits<T>::max()));
 }
 
 /// An operation with its wrapping form F and its saturating form G.
@@ -128,8 +133,8 @@ void arithmetic(OpTable& t) {
     add_sums<u16>(t, "u16");
     add_sums<i16>(t, "i16");
     add_valu<([](u32 a) { return a; })>(t, "v_mov_b32");
-    add_clampable<([](u32 a, u32 b) { return b - a; }), ([](u32 a, u32 b) { return saturated<u32>(i64{b} - a); })>(
-        t, "v_subrev_nc_u32");
+    add_clampable<([](u32 a, u32 b) { return b - a; }),
+                  ([](u32 a, u32 b) { return saturated<u32>(i64{b} - a); })>(t, "v_subrev_nc_u32");
     add_valu<([](u32 a, u32 b, u32 c) { return a + b + c; })>(t, "v_add3_u32");
     add_valu<([](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; })>(t, "v_lshl_add_u32");
     add_valu<([](u32 a, u32 b, u32 c) { return (a + b) << (c & 31); })>(t, "v_add_lshl_u32");
@@ -138,17 +143,19 @@ void arithmetic(OpTable& t) {
     add_valu<([](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); })>(t, "v_mul_hi_u32");
     add_valu<([](i32 a, i32 b) { return static_cast<i32>(i64{a} * b >> 32); })>(t, "v_mul_hi_i32");
     add_valu<([](u32 a, u32 b) { return (a & 0xffffffu) * (b & 0xffffffu); })>(t, "v_mul_u32_u24");
-    add_valu<([](i32 a, i32 b) { return static_cast<u32>(sext24(a)) * static_cast<u32>(sext24(b)); })>(t, "v_mul_i32_i24");
-    add_valu<([](u32 a, u32 b) {
-        return static_cast<u32>(u64{a & 0xffffffu} * (b & 0xffffffu) >> 32);
-    })>(t, "v_mul_hi_u32_u24");
-    add_valu<([](i32 a, i32 b) { return static_cast<i32>(i64{sext24(a)} * sext24(b) >> 32); })>(t, "v_mul_hi_i32_i24");
+    add_valu<([](i32 a, i32 b) { return static_cast<u32>(sext24(a)) * static_cast<u32>(sext24(b)); })>(
+        t, "v_mul_i32_i24");
+    add_valu<([](u32 a, u32 b) { return static_cast<u32>(u64{a & 0xffffffu} * (b & 0xffffffu) >> 32); })>(
+        t, "v_mul_hi_u32_u24");
+    add_valu<([](i32 a, i32 b) { return static_cast<i32>(i64{sext24(a)} * sext24(b) >> 32); })>(
+        t, "v_mul_hi_i32_i24");
     add_valu<([](u32 a, u32 b, u32 c) { return (a & 0xffffffu) * (b & 0xffffffu) + c; })>(t, "v_mad_u32_u24");
     add_valu<([](i32 a, i32 b, i32 c) {
         return static_cast<u32>(sext24(a)) * static_cast<u32>(sext24(b)) + static_cast<u32>(c);
     })>(t, "v_mad_i32_i24");
     add_valu<([](u16 a, u16 b, u32 c) { return u32{a} * b + c; })>(t, "v_mad_u32_u16");
-    add_valu<([](i16 a, i16 b, i32 c) { return static_cast<u32>(i32{a} * b) + static_cast<u32>(c); })>(t, "v_mad_i32_i16");
+    add_valu<([](i16 a, i16 b, i32 c) { return static_cast<u32>(i32{a} * b) + static_cast<u32>(c); })>(
+        t, "v_mad_i32_i16");
     add_valu<([](u32 a, u32 b, u32 c) { return (a > b ? a - b : b - a) + c; })>(t, "v_sad_u32");
     add_valu<([](i32 a, i32 b) { return a < b ? a : b; })>(t, "v_min_i32");
     add_valu<([](i32 a, i32 b) { return a > b ? a : b; })>(t, "v_max_i32");
@@ -158,8 +165,10 @@ void arithmetic(OpTable& t) {
     add_valu<([](i32 a, i32 b, i32 c) { return std::max(std::max(a, b), c); })>(t, "v_max3_i32");
     add_valu<([](u32 a, u32 b, u32 c) { return std::min(std::min(a, b), c); })>(t, "v_min3_u32");
     add_valu<([](u32 a, u32 b, u32 c) { return std::max(std::max(a, b), c); })>(t, "v_max3_u32");
-    add_valu<([](i32 a, i32 b, i32 c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); })>(t, "v_med3_i32");
-    add_valu<([](u32 a, u32 b, u32 c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); })>(t, "v_med3_u32");
+    add_valu<([](i32 a, i32 b, i32 c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); })>(
+        t, "v_med3_i32");
+    add_valu<([](u32 a, u32 b, u32 c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); })>(
+        t, "v_med3_u32");
     add_valu<([](i32 a, i32 b, i32 c) { return std::min(std::max(a, b), c); })>(t, "v_maxmin_i32");
     add_valu<([](i32 a, i32 b, i32 c) { return std::max(std::min(a, b), c); })>(t, "v_minmax_i32");
     add_valu<([](u32 a, u32 b, u32 c) { return std::min(std::max(a, b), c); })>(t, "v_maxmin_u32");
@@ -174,33 +183,39 @@ void arithmetic(OpTable& t) {
 
 void carries(OpTable& t) {
     add_carry<([](u32 a, u32 b, u32, u32& out) {
-        const u32 r = a + b;
-        out = r < a;
-        return r;
-    }), false>(t, "v_add_co_u32");
+                  const u32 r = a + b;
+                  out = r < a;
+                  return r;
+              }),
+              false>(t, "v_add_co_u32");
     add_carry<([](u32 a, u32 b, u32, u32& out) {
-        out = b > a;
-        return a - b;
-    }), false>(t, "v_sub_co_u32");
+                  out = b > a;
+                  return a - b;
+              }),
+              false>(t, "v_sub_co_u32");
     add_carry<([](u32 a, u32 b, u32, u32& out) {
-        out = a > b;
-        return b - a;
-    }), false>(t, "v_subrev_co_u32");
+                  out = a > b;
+                  return b - a;
+              }),
+              false>(t, "v_subrev_co_u32");
     add_carry<([](u32 a, u32 b, u32 in, u32& out) {
-        const u64 r = u64{a} + b + in;
-        out = static_cast<u32>(r >> 32);
-        return static_cast<u32>(r);
-    }), true>(t, "v_add_co_ci_u32");
+                  const u64 r = u64{a} + b + in;
+                  out = static_cast<u32>(r >> 32);
+                  return static_cast<u32>(r);
+              }),
+              true>(t, "v_add_co_ci_u32");
     add_carry<([](u32 a, u32 b, u32 in, u32& out) {
-        const u64 r = u64{a} - b - in;
-        out = static_cast<u32>(r >> 63);
-        return static_cast<u32>(r);
-    }), true>(t, "v_sub_co_ci_u32");
+                  const u64 r = u64{a} - b - in;
+                  out = static_cast<u32>(r >> 63);
+                  return static_cast<u32>(r);
+              }),
+              true>(t, "v_sub_co_ci_u32");
     add_carry<([](u32 a, u32 b, u32 in, u32& out) {
-        const u64 r = u64{b} - a - in;
-        out = static_cast<u32>(r >> 63);
-        return static_cast<u32>(r);
-    }), true>(t, "v_subrev_co_ci_u32");
+                  const u64 r = u64{b} - a - in;
+                  out = static_cast<u32>(r >> 63);
+                  return static_cast<u32>(r);
+              }),
+              true>(t, "v_subrev_co_ci_u32");
 }
 
 void bits(OpTable& t) {
@@ -248,8 +263,10 @@ void bits(OpTable& t) {
         return m ? static_cast<u32>(std::countl_zero(m)) : ~0u;
     })>(t, "v_ffbh_i32");
     t.alias("v_cls_i32", "v_ffbh_i32");
-    add_valu<([](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (c & 31)); })>(t, "v_alignbit_b32");
-    add_valu<([](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (8 * (c & 3))); })>(t, "v_alignbyte_b32");
+    add_valu<([](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (c & 31)); })>(
+        t, "v_alignbit_b32");
+    add_valu<([](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (8 * (c & 3))); })>(
+        t, "v_alignbyte_b32");
     add_valu<([](u32 a, u32 b, u32 c) {
         u32 r = 0;
         for (int i = 0; i < 4; ++i) r |= perm_byte(a, b, c >> (8 * i) & 0xff) << (8 * i);
@@ -281,8 +298,10 @@ void sixteen(OpTable& t) {
     add_valu<([](i16 a, i16 b, i16 c) { return std::max(std::max(a, b), c); })>(t, "v_max3_i16");
     add_valu<([](u16 a, u16 b, u16 c) { return std::min(std::min(a, b), c); })>(t, "v_min3_u16");
     add_valu<([](u16 a, u16 b, u16 c) { return std::max(std::max(a, b), c); })>(t, "v_max3_u16");
-    add_valu<([](i16 a, i16 b, i16 c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); })>(t, "v_med3_i16");
-    add_valu<([](u16 a, u16 b, u16 c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); })>(t, "v_med3_u16");
+    add_valu<([](i16 a, i16 b, i16 c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); })>(
+        t, "v_med3_i16");
+    add_valu<([](u16 a, u16 b, u16 c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); })>(
+        t, "v_med3_u16");
     add_valu<([](i16 a) { return static_cast<u32>(i32{a}); })>(t, "v_cvt_i32_i16");
     add_valu<([](u16 a) { return u32{a}; })>(t, "v_cvt_u32_u16");
     add_valu<([](u16 a, u16 b) { return u32{a} | u32{b} << 16; })>(t, "v_pack_b32_f16");

@@ -57,7 +57,8 @@ void addresses(Wave& w, const Inst& inst, int vaddr, int saddr, LaneAddresses& o
             return;
         }
         default: {
-            // MUBUF: only the private segment's own descriptor, whose stack pointer counts bytes of a whole wave.
+            // MUBUF: only the private segment's own descriptor, whose stack pointer counts bytes of a whole
+            // wave.
             const Operand& descriptor = inst.src[saddr];
             if (descriptor.kind != OperandKind::kSgpr || w.s[descriptor.reg + 2] != kScratchDescriptorWord2 ||
                 w.s[descriptor.reg + 3] != kScratchDescriptorWord3)
@@ -74,17 +75,29 @@ void addresses(Wave& w, const Inst& inst, int vaddr, int saddr, LaneAddresses& o
 
 void read_lane(Wave& w, const LaneAddresses& a, uint32_t bytes, int lane, uint8_t* out) {
     switch (a.space_of(lane)) {
-        case Space::kGlobal: std::memcpy(out, global_pointer(w, a.at[lane], bytes, false, lane), bytes); break;
-        case Space::kLds: std::memcpy(out, lds_pointer(w, a.low(lane), bytes, lane), bytes); break;
-        case Space::kScratch: scratch_read(w, a.low(lane), bytes, lane, out); break;
+        case Space::kGlobal:
+            std::memcpy(out, global_pointer(w, a.at[lane], bytes, false, lane), bytes);
+            break;
+        case Space::kLds:
+            std::memcpy(out, lds_pointer(w, a.low(lane), bytes, lane), bytes);
+            break;
+        case Space::kScratch:
+            scratch_read(w, a.low(lane), bytes, lane, out);
+            break;
     }
 }
 
 void write_lane(Wave& w, const LaneAddresses& a, uint32_t bytes, int lane, const uint8_t* in) {
     switch (a.space_of(lane)) {
-        case Space::kGlobal: std::memcpy(global_pointer(w, a.at[lane], bytes, true, lane), in, bytes); break;
-        case Space::kLds: std::memcpy(lds_pointer(w, a.low(lane), bytes, lane), in, bytes); break;
-        case Space::kScratch: scratch_write(w, a.low(lane), bytes, lane, in); break;
+        case Space::kGlobal:
+            std::memcpy(global_pointer(w, a.at[lane], bytes, true, lane), in, bytes);
+            break;
+        case Space::kLds:
+            std::memcpy(lds_pointer(w, a.low(lane), bytes, lane), in, bytes);
+            break;
+        case Space::kScratch:
+            scratch_write(w, a.low(lane), bytes, lane, in);
+            break;
     }
 }
 
@@ -118,8 +131,10 @@ void load(Wave& w, const Inst& inst) {
         for (uint32_t m = exec; m; m &= m - 1) {
             const int l = std::countr_zero(m);
             uint32_t value = 0;
-            if (fast) std::memcpy(&value, reinterpret_cast<const void*>(a.at[l]), kBytes);
-            else read_lane(w, a, kBytes, l, reinterpret_cast<uint8_t*>(&value));
+            if (fast)
+                std::memcpy(&value, reinterpret_cast<const void*>(a.at[l]), kBytes);
+            else
+                read_lane(w, a, kBytes, l, reinterpret_cast<uint8_t*>(&value));
             place_loaded<kKind>(w.v[dst.reg][l], value, dst.high);
         }
     }
@@ -141,8 +156,10 @@ void store(Wave& w, const Inst& inst) {
         uint32_t value[kWords];
         for (int k = 0; k < kWords; ++k) value[k] = d[k * kLanes + l];
         if (kBytes < 4 && high) value[0] >>= 16;
-        if (fast) std::memcpy(reinterpret_cast<void*>(a.at[l]), value, kBytes);
-        else write_lane(w, a, kBytes, l, reinterpret_cast<const uint8_t*>(value));
+        if (fast)
+            std::memcpy(reinterpret_cast<void*>(a.at[l]), value, kBytes);
+        else
+            write_lane(w, a, kBytes, l, reinterpret_cast<const uint8_t*>(value));
     }
 }
 
@@ -172,8 +189,10 @@ void atomic(Wave& w, const Inst& inst) {
     const Operand& data = inst.src[1];
     constexpr int kWords = sizeof(T) / 4;
     const auto word = [&](int reg, int l) {
-        if constexpr (sizeof(T) == 8) return uint64_t{w.v[reg + 1][l]} << 32 | w.v[reg][l];
-        else return w.v[reg][l];
+        if constexpr (sizeof(T) == 8)
+            return uint64_t{w.v[reg + 1][l]} << 32 | w.v[reg][l];
+        else
+            return w.v[reg][l];
     };
     for (uint32_t m = w.exec(); m; m &= m - 1) {
         const int l = std::countr_zero(m);
@@ -181,9 +200,14 @@ void atomic(Wave& w, const Inst& inst) {
         const T compare = kCompare ? word(data.reg + kWords, l) : T{};
         uint8_t* p = nullptr;
         switch (a.space_of(l)) {
-            case Space::kGlobal: p = global_pointer(w, a.at[l], sizeof(T), true, l); break;
-            case Space::kLds: p = lds_pointer(w, a.low(l), sizeof(T), l); break;
-            case Space::kScratch: raise(FaultKind::kIllegalAddress, l, "atomic access to scratch");
+            case Space::kGlobal:
+                p = global_pointer(w, a.at[l], sizeof(T), true, l);
+                break;
+            case Space::kLds:
+                p = lds_pointer(w, a.low(l), sizeof(T), l);
+                break;
+            case Space::kScratch:
+                raise(FaultKind::kIllegalAddress, l, "atomic access to scratch");
         }
         if (reinterpret_cast<uint64_t>(p) % sizeof(T) != 0 && a.space_of(l) == Space::kGlobal)
             raise(FaultKind::kMisaligned, l,
@@ -200,17 +224,22 @@ void atomic(Wave& w, const Inst& inst) {
     }
 }
 
-constexpr Type data_type(uint32_t bytes) { return bytes <= 2 ? Type::kB16 : bytes == 4 ? Type::kB32 : Type::kAny; }
+constexpr Type data_type(uint32_t bytes) {
+    return bytes <= 2 ? Type::kB16 : bytes == 4 ? Type::kB32 : Type::kAny;
+}
 
 template <LoadKind kKind>
 void add_load(OpTable& t, const char* name) {
     const uint8_t bytes = load_bytes(kKind);
     const Type type = data_type(bytes);
     const std::string n = name;
-    t.add("global_load_" + n, &load<kKind>, InstClass::kVmemLoad, Form::kGlobal, {type}, {Type::kAny, Type::kAny})
+    t.add("global_load_" + n, &load<kKind>, InstClass::kVmemLoad, Form::kGlobal, {type},
+          {Type::kAny, Type::kAny})
         .bytes = bytes;
-    t.add("flat_load_" + n, &load<kKind>, InstClass::kVmemLoad, Form::kFlat, {type}, {Type::kAny}).bytes = bytes;
-    t.add("scratch_load_" + n, &load<kKind>, InstClass::kScratch, Form::kScratch, {type}, {Type::kB32, Type::kB32})
+    t.add("flat_load_" + n, &load<kKind>, InstClass::kVmemLoad, Form::kFlat, {type}, {Type::kAny}).bytes =
+        bytes;
+    t.add("scratch_load_" + n, &load<kKind>, InstClass::kScratch, Form::kScratch, {type},
+          {Type::kB32, Type::kB32})
         .bytes = bytes;
     t.add("buffer_load_" + n, &load<kKind>, InstClass::kScratch, Form::kBuffer, {type},
           {Type::kB32, Type::kAny, Type::kB32})
@@ -225,7 +254,8 @@ void add_store(OpTable& t, const char* name) {
     t.add("global_store_" + n, &store<kKind>, InstClass::kVmemStore, Form::kGlobal, {},
           {Type::kAny, type, Type::kAny}, kFlagStore)
         .bytes = bytes;
-    t.add("flat_store_" + n, &store<kKind>, InstClass::kVmemStore, Form::kFlat, {}, {Type::kAny, type}, kFlagStore)
+    t.add("flat_store_" + n, &store<kKind>, InstClass::kVmemStore, Form::kFlat, {}, {Type::kAny, type},
+          kFlagStore)
         .bytes = bytes;
     t.add("scratch_store_" + n, &store<kKind>, InstClass::kScratch, Form::kScratch, {},
           {Type::kB32, type, Type::kB32}, kFlagStore)

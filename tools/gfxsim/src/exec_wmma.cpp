@@ -1,11 +1,12 @@
 // Wave matrix multiply-accumulate, 16x16xK, of gfx11 and gfx12, dense.
 //
 // Layouts, with lane l and element width w bits, e = 32 / w elements a register:
-//   gfx11: A[i][k] in register k / e, lanes i and i + 16 alike; C/D[i][j] in register i / 2, lane 16 * (i % 2) + j.
-//   gfx12: each half-wave holds its own half of K: lane 16 * (k / (K / 2)) + i, register (k % (K / 2)) / e;
+//   gfx11: A[i][k] in register k / e, lanes i and i + 16 alike; C/D[i][j] in register i / 2, lane 16 * (i %
+//   2) + j. gfx12: each half-wave holds its own half of K: lane 16 * (k / (K / 2)) + i, register (k % (K /
+//   2)) / e;
 //          C/D[i][j] in register i % 8, lane 16 * (i / 8) + j.
-// B[k][j] lies as A with j for i. 16-bit accumulators: gfx11 uses one half of eight registers (op_sel[2] picks),
-// gfx12 packs rows in pairs into four.
+// B[k][j] lies as A with j for i. 16-bit accumulators: gfx11 uses one half of eight registers (op_sel[2]
+// picks), gfx12 packs rows in pairs into four.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -36,9 +37,12 @@ enum class Element : uint8_t { kF16, kBf16, kIu8, kIu4, kFp8, kBf8 };
 constexpr int element_bits(Element e) {
     switch (e) {
         case Element::kF16:
-        case Element::kBf16: return 16;
-        case Element::kIu4: return 4;
-        default: return 8;
+        case Element::kBf16:
+            return 16;
+        case Element::kIu4:
+            return 4;
+        default:
+            return 8;
     }
 }
 
@@ -46,7 +50,9 @@ void check_exec(const Wave& w) {
     if (w.exec() != ~0u) raise(FaultKind::kExecNotFull, -1, "EXEC is " + hex(w.exec()));
 }
 
-bool is_gfx12(const Wave& w) { return w.target->generation == Generation::kGfx12; }
+bool is_gfx12(const Wave& w) {
+    return w.target->generation == Generation::kGfx12;
+}
 
 /// gfx11 wants the upper half-wave to repeat the lower one in A and B.
 void check_duplicated(const Wave& w, const Operand& o, const char* name) {
@@ -56,8 +62,8 @@ void check_duplicated(const Wave& w, const Operand& o, const char* name) {
         for (int l = 0; l < kSize; ++l)
             if (v[l] != v[l + kSize])
                 raise(FaultKind::kWmmaLayout, l + kSize,
-                      std::string(name) + " register v" + std::to_string(o.reg + r) + " holds " + hex(v[l + kSize]) +
-                          ", lane " + std::to_string(l) + " holds " + hex(v[l]));
+                      std::string(name) + " register v" + std::to_string(o.reg + r) + " holds " +
+                          hex(v[l + kSize]) + ", lane " + std::to_string(l) + " holds " + hex(v[l]));
     }
 }
 
@@ -148,7 +154,8 @@ inline void integer_rows(const u32 (&a)[kPairs][kSize], const u32 (&b)[kPairs][k
             u32 sum = c[r][j];
             for (int p = 0; p < kPairs; ++p)
                 sum += static_cast<u32>(static_cast<int16_t>(a[p][i + r]) * static_cast<int16_t>(b[p][j])) +
-                       static_cast<u32>(static_cast<int16_t>(a[p][i + r] >> 16) * static_cast<int16_t>(b[p][j] >> 16));
+                       static_cast<u32>(static_cast<int16_t>(a[p][i + r] >> 16) *
+                                        static_cast<int16_t>(b[p][j] >> 16));
             d[r][j] = sum;
         }
 #endif
@@ -185,11 +192,13 @@ void wmma_integer(Wave& w, const Inst& inst) {
             continue;
         }
         static constexpr u32 kZero[kSize] = {};
-        integer_rows(a16, b16, i, {kZero, kZero, kZero, kZero}, {products[0], products[1], products[2], products[3]});
+        integer_rows(a16, b16, i, {kZero, kZero, kZero, kZero},
+                     {products[0], products[1], products[2], products[3]});
         for (int r = 0; r < kRowBlock; ++r)
             for (int j = 0; j < kSize; ++j) {
                 const i64 v = i64{static_cast<i32>(from[r][j])} + static_cast<i32>(products[r][j]);
-                to[r][j] = static_cast<u32>(static_cast<i32>(std::min<i64>(std::max<i64>(v, INT32_MIN), INT32_MAX)));
+                to[r][j] =
+                    static_cast<u32>(static_cast<i32>(std::min<i64>(std::max<i64>(v, INT32_MIN), INT32_MAX)));
             }
     }
 }
@@ -198,12 +207,16 @@ void wmma_integer(Wave& w, const Inst& inst) {
 
 template <Element kElement>
 float decode_element(u32 word, int index) {
-    if constexpr (kElement == Element::kF16) return to_float(Half{static_cast<uint16_t>(word >> (16 * index))});
+    if constexpr (kElement == Element::kF16)
+        return to_float(Half{static_cast<uint16_t>(word >> (16 * index))});
     else if constexpr (kElement == Element::kBf16)
-        // The matrix unit is expected to flush bfloat16 denormals, as the dot instructions are documented to do.
+        // The matrix unit is expected to flush bfloat16 denormals, as the dot instructions are documented to
+        // do.
         return flush_denormal(to_float(Bf16{static_cast<uint16_t>(word >> (16 * index))}));
-    else if constexpr (kElement == Element::kFp8) return decode_fp8(static_cast<uint8_t>(word >> (8 * index)));
-    else return decode_bf8(static_cast<uint8_t>(word >> (8 * index)));
+    else if constexpr (kElement == Element::kFp8)
+        return decode_fp8(static_cast<uint8_t>(word >> (8 * index)));
+    else
+        return decode_bf8(static_cast<uint8_t>(word >> (8 * index)));
 }
 
 /// out[k][i] as float32; neg_lo and neg_hi negate the even and the odd elements of 16-bit types.
@@ -289,8 +302,9 @@ void wmma_16bit(Wave& w, const Inst& inst) {
     for (int i = 0; i < kSize; ++i)
         for (int j = 0; j < kSize; ++j) {
             const Accumulator16 at = locate16(gfx12, i, j, high);
-            u32 word = c.kind == OperandKind::kVgpr ? w.v[c.reg + at.reg][at.lane]
-                                                    : c.kind == OperandKind::kConst ? c.lanes[0] : w.s[c.reg];
+            u32 word = c.kind == OperandKind::kVgpr    ? w.v[c.reg + at.reg][at.lane]
+                       : c.kind == OperandKind::kConst ? c.lanes[0]
+                                                       : w.s[c.reg];
             if (c.kind == OperandKind::kVgpr && at.high) word >>= 16;
             sum[i][j] = modify_c(inst, decode_element<kElement>(word, 0));
         }

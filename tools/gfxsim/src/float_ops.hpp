@@ -6,9 +6,13 @@
 
 namespace ckitchen::gfxsim {
 
-inline bool is_nan(float v) { return v != v; }
+inline bool is_nan(float v) {
+    return v != v;
+}
 
-inline float quiet(float v) { return std::bit_cast<float>(std::bit_cast<uint32_t>(v) | 0x400000u); }
+inline float quiet(float v) {
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(v) | 0x400000u);
+}
 
 /// IEEE 754-2008 minNum with -0 below +0: a NaN loses against a number, two NaNs give a quiet one.
 inline float min_num(float a, float b) {

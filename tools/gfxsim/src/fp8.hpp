@@ -12,23 +12,30 @@ namespace ckitchen::gfxsim {
 inline float decode_fp8(uint8_t v) {
     const int exponent = v >> 3 & 15, fraction = v & 7;
     float m;
-    if ((v & 0x7f) == 0x7f) m = std::numeric_limits<float>::quiet_NaN();
-    else if (exponent == 0) m = std::ldexp(static_cast<float>(fraction), -9);
-    else m = std::ldexp(static_cast<float>(8 + fraction), exponent - 10);
+    if ((v & 0x7f) == 0x7f)
+        m = std::numeric_limits<float>::quiet_NaN();
+    else if (exponent == 0)
+        m = std::ldexp(static_cast<float>(fraction), -9);
+    else
+        m = std::ldexp(static_cast<float>(8 + fraction), exponent - 10);
     return v & 0x80 ? -m : m;
 }
 
 inline float decode_bf8(uint8_t v) {
     const int exponent = v >> 2 & 31, fraction = v & 3;
     float m;
-    if (exponent == 31) m = fraction ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
-    else if (exponent == 0) m = std::ldexp(static_cast<float>(fraction), -16);
-    else m = std::ldexp(static_cast<float>(4 + fraction), exponent - 17);
+    if (exponent == 31)
+        m = fraction ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
+    else if (exponent == 0)
+        m = std::ldexp(static_cast<float>(fraction), -16);
+    else
+        m = std::ldexp(static_cast<float>(4 + fraction), exponent - 17);
     return v & 0x80 ? -m : m;
 }
 
 /// Round to nearest even with `fraction_bits` and `bias`; codes above `largest` are the overflow code.
-inline uint8_t encode_small(float v, int fraction_bits, int bias, uint8_t largest, uint8_t overflow, uint8_t nan) {
+inline uint8_t encode_small(float v, int fraction_bits, int bias, uint8_t largest, uint8_t overflow,
+                            uint8_t nan) {
     const uint8_t sign = std::signbit(v) ? 0x80 : 0;
     if (std::isnan(v)) return sign | nan;
     const float a = std::fabs(v);
@@ -43,7 +50,11 @@ inline uint8_t encode_small(float v, int fraction_bits, int bias, uint8_t larges
     return code > largest ? sign | overflow : sign | static_cast<uint8_t>(code);
 }
 
-inline uint8_t encode_fp8(float v) { return encode_small(v, 3, 7, 0x7e, 0x7f, 0x7f); }
-inline uint8_t encode_bf8(float v) { return encode_small(v, 2, 15, 0x7b, 0x7c, 0x7f); }
+inline uint8_t encode_fp8(float v) {
+    return encode_small(v, 3, 7, 0x7e, 0x7f, 0x7f);
+}
+inline uint8_t encode_bf8(float v) {
+    return encode_small(v, 2, 15, 0x7b, 0x7c, 0x7f);
+}
 
 }  // namespace ckitchen::gfxsim

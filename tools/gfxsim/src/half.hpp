@@ -25,7 +25,8 @@ inline float to_float(Half h) {
     return _cvtsh_ss(h.bits);
 #else
     const uint32_t sign = (h.bits & 0x8000u) << 16, exponent = h.bits >> 10 & 31, fraction = h.bits & 0x3ffu;
-    if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | fraction << 13 | (fraction ? 0x400000u : 0u));
+    if (exponent == 31)
+        return std::bit_cast<float>(sign | 0x7f800000u | fraction << 13 | (fraction ? 0x400000u : 0u));
     if (exponent) return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
     const float v = static_cast<float>(fraction) * 0x1p-24f;
     return sign ? -v : v;
@@ -39,9 +40,11 @@ inline uint16_t half_from_double(double v) {
     if (std::isnan(v)) return static_cast<uint16_t>(sign | 0x7e00u | (bits >> 42 & 0x1ffu));
     const double magnitude = std::fabs(v);
     if (magnitude >= 65520.0) return sign | 0x7c00u;
-    if (magnitude < 0x1p-14) return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(magnitude * 0x1p24)));
+    if (magnitude < 0x1p-14)
+        return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(magnitude * 0x1p24)));
     const int exponent = static_cast<int>((bits >> 52 & 0x7ff)) - 1023;
-    const double scaled = std::nearbyint(magnitude * std::bit_cast<double>(static_cast<uint64_t>(1023 + 10 - exponent) << 52));
+    const double scaled =
+        std::nearbyint(magnitude * std::bit_cast<double>(static_cast<uint64_t>(1023 + 10 - exponent) << 52));
     // A fraction that rounds up to 2048 carries into the exponent by plain addition.
     return static_cast<uint16_t>(sign + ((exponent + 14) << 10) + static_cast<uint32_t>(scaled));
 }
@@ -54,9 +57,13 @@ inline Half to_half(float v) {
 #endif
 }
 
-inline Half to_half_from_double(double v) { return Half{half_from_double(v)}; }
+inline Half to_half_from_double(double v) {
+    return Half{half_from_double(v)};
+}
 
-inline float to_float(Bf16 b) { return std::bit_cast<float>(uint32_t{b.bits} << 16); }
+inline float to_float(Bf16 b) {
+    return std::bit_cast<float>(uint32_t{b.bits} << 16);
+}
 
 inline Bf16 to_bf16(float v) {
     const uint32_t u = std::bit_cast<uint32_t>(v);

@@ -57,8 +57,8 @@ enum class Select : uint8_t { kDword, kByte0, kByte1, kByte2, kByte3, kWord0, kW
 
 struct Operand {
     OperandKind kind = OperandKind::kNone;
-    uint8_t words = 1;    // registers covered
-    uint16_t reg = 0;     // VGPR or ScalarRegister index
+    uint8_t words = 1;      // registers covered
+    uint16_t reg = 0;       // VGPR or ScalarRegister index
     bool high : 1 = false;  // upper half of a 16-bit operand
     bool neg : 1 = false;
     bool abs : 1 = false;
@@ -84,7 +84,7 @@ enum class InstClass : uint8_t {
     kSalu,
     kSmem,
     kBranch,
-    kWait,     // s_wait*, s_delay_alu, s_nop, s_clause and other hints
+    kWait,  // s_wait*, s_delay_alu, s_nop, s_clause and other hints
     kBarrier,
     kMessage,  // s_sendmsg, s_endpgm
     kValu,
@@ -114,7 +114,7 @@ struct Inst {
     bool clamp = false;
     uint8_t omod = 0;  // 0 none, 1 times 2, 2 times 4, 3 divided by 2
     uint8_t op_sel = 0, op_sel_hi = 0xff, neg_lo = 0, neg_hi = 0;
-    bool glc = false;       // an atomic that returns the old value
+    bool glc = false;  // an atomic that returns the old value
     bool sdwa = false;
     bool preserve = false;  // SDWA dst_unused:UNUSED_PRESERVE
     bool dst_sext = false;  // SDWA dst_unused:UNUSED_SEXT

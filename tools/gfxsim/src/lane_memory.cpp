@@ -11,7 +11,9 @@ namespace ckitchen::gfxsim {
 Space LaneAddresses::space_of(int lane) const {
     if (!mixed) return space;
     const uint64_t high = at[lane] & 0xffffffff00000000ull;
-    return high == kSharedAperture ? Space::kLds : high == kPrivateAperture ? Space::kScratch : Space::kGlobal;
+    return high == kSharedAperture    ? Space::kLds
+           : high == kPrivateAperture ? Space::kScratch
+                                      : Space::kGlobal;
 }
 
 uint8_t* global_pointer(Wave& w, uint64_t address, uint32_t bytes, bool write, int lane) {
@@ -41,7 +43,8 @@ uint8_t* lds_pointer(Wave& w, uint32_t address, uint32_t bytes, int lane) {
 namespace {
 
 uint8_t* scratch_byte(Wave& w, uint32_t address, int lane) {
-    return reinterpret_cast<uint8_t*>(&w.scratch[(address >> 2) * kLanes + static_cast<uint32_t>(lane)]) + (address & 3);
+    return reinterpret_cast<uint8_t*>(&w.scratch[(address >> 2) * kLanes + static_cast<uint32_t>(lane)]) +
+           (address & 3);
 }
 
 void check_scratch(const Wave& w, uint32_t address, uint32_t bytes, int lane) {

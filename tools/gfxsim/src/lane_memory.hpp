@@ -20,8 +20,8 @@ struct LaneAddresses {
     uint32_t low(int lane) const { return static_cast<uint32_t>(at[lane]); }
 };
 
-/// Host pointer of `bytes` bytes (1 to 16) of lane `lane`; raises a finding when they are not the wave's to touch.
-/// Scratch is interleaved by dword, so an access there must not cross a dword unless it is aligned.
+/// Host pointer of `bytes` bytes (1 to 16) of lane `lane`; raises a finding when they are not the wave's to
+/// touch. Scratch is interleaved by dword, so an access there must not cross a dword unless it is aligned.
 uint8_t* global_pointer(Wave& w, uint64_t address, uint32_t bytes, bool write, int lane);
 uint8_t* lds_pointer(Wave& w, uint32_t address, uint32_t bytes, int lane);
 

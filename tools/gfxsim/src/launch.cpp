@@ -51,7 +51,8 @@ class LaunchMemory {
   public:
     LaunchMemory(const void* data, size_t size, int device) {
         if (size == 0) return;
-        // Runtimes hand out kernarg segments in whole cache lines, and compilers widen loads on the strength of it.
+        // Runtimes hand out kernarg segments in whole cache lines, and compilers widen loads on the strength
+        // of it.
         const size_t padded = (size + 63) / 64 * 64;
         p_ = MemoryMap::instance().allocate(padded, MemoryKind::kKernarg, device, 0, ~0ull);
         if (!p_) throw std::bad_alloc();
@@ -77,7 +78,8 @@ class Dispatcher {
         waves_per_group_ = (threads_per_group_ + kLanes - 1) / kLanes;
         groups_ = uint64_t{request.grid[0]} * request.grid[1] * request.grid[2];
         lds_bytes_ = kernel_.group_segment_size + request.dynamic_lds;
-        scratch_bytes_ = kernel_.private_segment_size + (kernel_.properties & kDynamicStack ? kDynamicStackBytes : 0);
+        scratch_bytes_ =
+            kernel_.private_segment_size + (kernel_.properties & kDynamicStack ? kDynamicStackBytes : 0);
     }
 
     LaunchResult run() {
@@ -94,7 +96,8 @@ class Dispatcher {
         const LaunchMemory packet_memory(&packet, needs_packet ? sizeof packet : 0, request_.device);
         kernarg_address_ = arguments.address();
         packet_address_ = packet_memory.address();
-        unsigned threads = options_.threads ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
+        unsigned threads =
+            options_.threads ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
         if (options_.trace) {
             trace_ = std::make_unique<Trace>(options_);
             threads = 1;
@@ -117,8 +120,10 @@ class Dispatcher {
         result.report = report_;
         if (!options_.stats_file.empty()) {
             for (size_t i = 1; i < workers.size(); ++i)
-                for (size_t k = 0; k < workers[0].counts.size(); ++k) workers[0].counts[k] += workers[i].counts[k];
-            write_stats(options_.stats_file, request_, workers[0].counts, lds_bytes_, waves_per_group_, result.error);
+                for (size_t k = 0; k < workers[0].counts.size(); ++k)
+                    workers[0].counts[k] += workers[i].counts[k];
+            write_stats(options_.stats_file, request_, workers[0].counts, lds_bytes_, waves_per_group_,
+                        result.error);
         }
         return result;
     }
@@ -192,7 +197,8 @@ class Dispatcher {
     }
 
     void start_wave(Wave& w, Worker& worker, Workgroup& group, uint32_t index) {
-        for (int r = 0; r < kVectorCount; ++r) w.v[r].fill(0x7fb00000u + static_cast<uint32_t>(r));  // a signalling NaN
+        for (int r = 0; r < kVectorCount; ++r)
+            w.v[r].fill(0x7fb00000u + static_cast<uint32_t>(r));  // a signalling NaN
         for (int r = 0; r < kScalarCount; ++r) w.s[r] = 0xdead0000u + static_cast<uint32_t>(r);
         w.scc = false;
         w.state = WaveState::kRunning;
@@ -228,7 +234,8 @@ class Dispatcher {
         if (p & kDispatchId) pair(0);
         if (p & kFlatScratchInit) pair(0);
         if (p & kPrivateSegmentSize) w.s[at++] = scratch_bytes_;
-        // System registers start at the user register count of the descriptor, which covers every padding rule.
+        // System registers start at the user register count of the descriptor, which covers every padding
+        // rule.
         at = static_cast<int>(kernel_.rsrc2 >> 1 & 0x1f);
         if (request_.target->generation == Generation::kGfx12) {
             w.s[kTtmp0 + 9] = group.id[0];
@@ -282,19 +289,20 @@ class Dispatcher {
                 trace_->after(w, inst);
         }
         if (w.executed > options_.instruction_limit)
-            raise(FaultKind::kEndlessLoop, -1, "one wave has executed " + std::to_string(w.executed) + " instructions");
+            raise(FaultKind::kEndlessLoop, -1,
+                  "one wave has executed " + std::to_string(w.executed) + " instructions");
     }
 
     std::string describe(const Fault& f, const Wave& w) const {
         const CodeImage& image = *kernel_.image;
-        std::string out = std::string("gfxsim: ") + fault_name(f.kind) + " in kernel " + kernel_.name + " on " +
-                          request_.target->name + "\n  ";
+        std::string out = std::string("gfxsim: ") + fault_name(f.kind) + " in kernel " + kernel_.name +
+                          " on " + request_.target->name + "\n  ";
         if (image.contains(w.pc))
             out += "instruction: " + image.at(w.pc).text + "\n  at kernel entry + " +
                    hex(w.pc - kernel_.entry) + " (code offset " + hex(w.pc - image.begin()) + ")\n  ";
         const auto& id = w.group->id;
-        out += "workgroup (" + std::to_string(id[0]) + "," + std::to_string(id[1]) + "," + std::to_string(id[2]) +
-               "), wave " + std::to_string(w.id_in_group);
+        out += "workgroup (" + std::to_string(id[0]) + "," + std::to_string(id[1]) + "," +
+               std::to_string(id[2]) + "), wave " + std::to_string(w.id_in_group);
         if (f.lane >= 0) out += ", lane " + std::to_string(f.lane);
         return out + ", EXEC " + hex(w.exec()) + "\n  " + f.detail + "\n";
     }
@@ -326,12 +334,18 @@ std::vector<uint8_t> build_kernarg(const LaunchRequest& r) {
         // HIP launches whole workgroups only, so every remainder is 0; pointers to services stay null.
         uint64_t value = 0;
         const int axis = kind.back() >= 'x' && kind.back() <= 'z' ? kind.back() - 'x' : -1;
-        if (axis >= 0 && kind.rfind("hidden_block_count_", 0) == 0) value = r.grid[axis];
-        else if (axis >= 0 && kind.rfind("hidden_group_size_", 0) == 0) value = r.block[axis];
-        else if (kind == "hidden_grid_dims") value = r.grid[2] * r.block[2] > 1 ? 3 : r.grid[1] * r.block[1] > 1 ? 2 : 1;
-        else if (kind == "hidden_dynamic_lds_size") value = r.dynamic_lds;
-        else if (kind == "hidden_shared_base") value = kSharedAperture >> 32;
-        else if (kind == "hidden_private_base") value = kPrivateAperture >> 32;
+        if (axis >= 0 && kind.rfind("hidden_block_count_", 0) == 0)
+            value = r.grid[axis];
+        else if (axis >= 0 && kind.rfind("hidden_group_size_", 0) == 0)
+            value = r.block[axis];
+        else if (kind == "hidden_grid_dims")
+            value = r.grid[2] * r.block[2] > 1 ? 3 : r.grid[1] * r.block[1] > 1 ? 2 : 1;
+        else if (kind == "hidden_dynamic_lds_size")
+            value = r.dynamic_lds;
+        else if (kind == "hidden_shared_base")
+            value = kSharedAperture >> 32;
+        else if (kind == "hidden_private_base")
+            value = kPrivateAperture >> 32;
         put(a, value);
     }
     return out;

@@ -23,7 +23,7 @@ struct LaunchRequest {
 };
 
 struct LaunchResult {
-    int error = 0;  // a HIP error number
+    int error = 0;       // a HIP error number
     std::string report;  // empty without a finding
 };
 

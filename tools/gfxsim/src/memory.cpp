@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -13,8 +14,12 @@ constexpr uint64_t kGuard = 64 * 1024;
 constexpr size_t kGraveyardLimit = 4096;
 // A byte that makes a large negative int8, a NaN-free but absurd bf16 and an unlikely pointer.
 constexpr int kPoison = 0xcb;
+// Larger allocations stay zero above this, so that reserving much and using little stays cheap.
+constexpr uint64_t kPoisonLimit = 1ull << 30;
 
-uint64_t round_up(uint64_t v, uint64_t to) { return (v + to - 1) / to * to; }
+uint64_t round_up(uint64_t v, uint64_t to) {
+    return (v + to - 1) / to * to;
+}
 
 }  // namespace
 
@@ -36,7 +41,8 @@ void* MemoryMap::allocate(uint64_t size, MemoryKind kind, int device, unsigned f
         munmap(map, total);
         return nullptr;
     }
-    if (kind == MemoryKind::kDevice || kind == MemoryKind::kHost) std::memset(base, kPoison, body);
+    if (kind == MemoryKind::kDevice || kind == MemoryKind::kHost)
+        std::memset(base, kPoison, std::min(body, kPoisonLimit));
     std::lock_guard lock(mutex_);
     Allocation a;
     a.base = reinterpret_cast<uint64_t>(base);
@@ -106,8 +112,8 @@ uint64_t MemoryMap::used(int device) const {
 std::string MemoryMap::describe(uint64_t address) const {
     std::lock_guard lock(mutex_);
     const auto text = [](const Allocation& a) {
-        static constexpr const char* kNames[] = {"device memory", "host memory", "code object", "kernarg segment",
-                                                 "internal buffer"};
+        static constexpr const char* kNames[] = {"device memory", "host memory", "code object",
+                                                 "kernarg segment", "internal buffer"};
         char buffer[160];
         std::snprintf(buffer, sizeof buffer, "%s%s #%llu [0x%llx, +%llu bytes)", a.live ? "" : "freed ",
                       kNames[static_cast<int>(a.kind)], static_cast<unsigned long long>(a.serial),

@@ -34,7 +34,7 @@ class MemoryMap {
     static MemoryMap& instance();
 
     /// nullptr when the host has no memory left or `size` would exceed `limit` of that device. `size` > 0.
-    /// The new bytes hold a poison pattern.
+    /// The new bytes (the first GiB of them) hold a poison pattern.
     void* allocate(uint64_t size, MemoryKind kind, int device, unsigned flags, uint64_t limit);
     /// False when `p` is not the base of a live allocation of that kind.
     bool release(void* p, MemoryKind kind);

@@ -9,7 +9,22 @@ namespace ckitchen::gfxsim {
 
 // Shared by vector memory and LDS: what is loaded where, and the atomic operations.
 
-enum class LoadKind : uint8_t { kU8, kI8, kU16, kI16, kD16U8, kD16HighU8, kD16I8, kD16HighI8, kD16, kD16High, kB32, kB64, kB96, kB128 };
+enum class LoadKind : uint8_t {
+    kU8,
+    kI8,
+    kU16,
+    kI16,
+    kD16U8,
+    kD16HighU8,
+    kD16I8,
+    kD16HighI8,
+    kD16,
+    kD16High,
+    kB32,
+    kB64,
+    kB96,
+    kB128
+};
 enum class StoreKind : uint8_t { kB8, kB8High, kB16, kB16High, kB32, kB64, kB96, kB128 };
 
 constexpr uint32_t load_bytes(LoadKind k) {
@@ -19,44 +34,61 @@ constexpr uint32_t load_bytes(LoadKind k) {
         case LoadKind::kD16U8:
         case LoadKind::kD16HighU8:
         case LoadKind::kD16I8:
-        case LoadKind::kD16HighI8: return 1;
+        case LoadKind::kD16HighI8:
+            return 1;
         case LoadKind::kU16:
         case LoadKind::kI16:
         case LoadKind::kD16:
-        case LoadKind::kD16High: return 2;
-        case LoadKind::kB32: return 4;
-        case LoadKind::kB64: return 8;
-        case LoadKind::kB96: return 12;
-        default: return 16;
+        case LoadKind::kD16High:
+            return 2;
+        case LoadKind::kB32:
+            return 4;
+        case LoadKind::kB64:
+            return 8;
+        case LoadKind::kB96:
+            return 12;
+        default:
+            return 16;
     }
 }
 
 constexpr uint32_t store_bytes(StoreKind k) {
     switch (k) {
         case StoreKind::kB8:
-        case StoreKind::kB8High: return 1;
+        case StoreKind::kB8High:
+            return 1;
         case StoreKind::kB16:
-        case StoreKind::kB16High: return 2;
-        case StoreKind::kB32: return 4;
-        case StoreKind::kB64: return 8;
-        case StoreKind::kB96: return 12;
-        default: return 16;
+        case StoreKind::kB16High:
+            return 2;
+        case StoreKind::kB32:
+            return 4;
+        case StoreKind::kB64:
+            return 8;
+        case StoreKind::kB96:
+            return 12;
+        default:
+            return 16;
     }
 }
 
-/// Puts a loaded value of less than a dword into its register. `high` is the half that the text names (true16).
+/// Puts a loaded value of less than a dword into its register. `high` is the half that the text names
+/// (true16).
 template <LoadKind kKind>
 inline void place_loaded(uint32_t& reg, uint32_t value, bool high) {
-    constexpr bool kSigned8 = kKind == LoadKind::kI8 || kKind == LoadKind::kD16I8 || kKind == LoadKind::kD16HighI8;
+    constexpr bool kSigned8 =
+        kKind == LoadKind::kI8 || kKind == LoadKind::kD16I8 || kKind == LoadKind::kD16HighI8;
     if (kSigned8) value = static_cast<uint32_t>(int32_t{static_cast<int8_t>(value)});
     if (kKind == LoadKind::kI16) value = static_cast<uint32_t>(int32_t{static_cast<int16_t>(value)});
-    constexpr bool kWhole =
-        kKind == LoadKind::kU8 || kKind == LoadKind::kI8 || kKind == LoadKind::kU16 || kKind == LoadKind::kI16;
+    constexpr bool kWhole = kKind == LoadKind::kU8 || kKind == LoadKind::kI8 || kKind == LoadKind::kU16 ||
+                            kKind == LoadKind::kI16;
     constexpr bool kUpper =
         kKind == LoadKind::kD16High || kKind == LoadKind::kD16HighU8 || kKind == LoadKind::kD16HighI8;
-    if (kWhole) reg = value;
-    else if (kUpper || high) reg = (reg & 0xffffu) | value << 16;
-    else reg = (reg & 0xffff0000u) | (value & 0xffffu);
+    if (kWhole)
+        reg = value;
+    else if (kUpper || high)
+        reg = (reg & 0xffffu) | value << 16;
+    else
+        reg = (reg & 0xffff0000u) | (value & 0xffffu);
 }
 
 template <class T>

@@ -19,33 +19,55 @@ class Reader {
         if (tag >= 0xe0) return set_int(out, static_cast<int8_t>(tag));
         uint64_t n = 0;
         switch (tag) {
-            case 0xc0: return true;
+            case 0xc0:
+                return true;
             case 0xc2:
             case 0xc3:
                 out.kind = MsgValue::Kind::kBool;
                 out.integer = tag == 0xc3;
                 return true;
-            case 0xc4: return number(1, n) && skip(n);
-            case 0xc5: return number(2, n) && skip(n);
-            case 0xc6: return number(4, n) && skip(n);
-            case 0xca: return skip(4);
-            case 0xcb: return skip(8);
-            case 0xcc: return number(1, n) && set_int(out, static_cast<int64_t>(n));
-            case 0xcd: return number(2, n) && set_int(out, static_cast<int64_t>(n));
-            case 0xce: return number(4, n) && set_int(out, static_cast<int64_t>(n));
-            case 0xcf: return number(8, n) && set_int(out, static_cast<int64_t>(n));
-            case 0xd0: return number(1, n) && set_int(out, static_cast<int8_t>(n));
-            case 0xd1: return number(2, n) && set_int(out, static_cast<int16_t>(n));
-            case 0xd2: return number(4, n) && set_int(out, static_cast<int32_t>(n));
-            case 0xd3: return number(8, n) && set_int(out, static_cast<int64_t>(n));
-            case 0xd9: return number(1, n) && string(out, n);
-            case 0xda: return number(2, n) && string(out, n);
-            case 0xdb: return number(4, n) && string(out, n);
-            case 0xdc: return number(2, n) && array(out, n, depth);
-            case 0xdd: return number(4, n) && array(out, n, depth);
-            case 0xde: return number(2, n) && map(out, n, depth);
-            case 0xdf: return number(4, n) && map(out, n, depth);
-            default: return false;
+            case 0xc4:
+                return number(1, n) && skip(n);
+            case 0xc5:
+                return number(2, n) && skip(n);
+            case 0xc6:
+                return number(4, n) && skip(n);
+            case 0xca:
+                return skip(4);
+            case 0xcb:
+                return skip(8);
+            case 0xcc:
+                return number(1, n) && set_int(out, static_cast<int64_t>(n));
+            case 0xcd:
+                return number(2, n) && set_int(out, static_cast<int64_t>(n));
+            case 0xce:
+                return number(4, n) && set_int(out, static_cast<int64_t>(n));
+            case 0xcf:
+                return number(8, n) && set_int(out, static_cast<int64_t>(n));
+            case 0xd0:
+                return number(1, n) && set_int(out, static_cast<int8_t>(n));
+            case 0xd1:
+                return number(2, n) && set_int(out, static_cast<int16_t>(n));
+            case 0xd2:
+                return number(4, n) && set_int(out, static_cast<int32_t>(n));
+            case 0xd3:
+                return number(8, n) && set_int(out, static_cast<int64_t>(n));
+            case 0xd9:
+                return number(1, n) && string(out, n);
+            case 0xda:
+                return number(2, n) && string(out, n);
+            case 0xdb:
+                return number(4, n) && string(out, n);
+            case 0xdc:
+                return number(2, n) && array(out, n, depth);
+            case 0xdd:
+                return number(4, n) && array(out, n, depth);
+            case 0xde:
+                return number(2, n) && map(out, n, depth);
+            case 0xdf:
+                return number(4, n) && map(out, n, depth);
+            default:
+                return false;
         }
     }
 

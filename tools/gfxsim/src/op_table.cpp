@@ -53,10 +53,10 @@ void OpTable::alias(std::string name, std::string_view existing) {
 }
 
 const char* class_name(InstClass c) {
-    static constexpr const char* kNames[] = {"salu",       "smem",       "branch",      "wait",       "barrier",
-                                             "message",    "valu",       "trans",       "dot",        "wmma",
-                                             "vopd",       "cross_lane", "vmem_load",   "vmem_store", "vmem_atomic",
-                                             "vmem_other", "scratch",    "lds",         "unknown"};
+    static constexpr const char* kNames[] = {
+        "salu",        "smem",       "branch",  "wait", "barrier",    "message",   "valu",
+        "trans",       "dot",        "wmma",    "vopd", "cross_lane", "vmem_load", "vmem_store",
+        "vmem_atomic", "vmem_other", "scratch", "lds",  "unknown"};
     static_assert(sizeof kNames / sizeof *kNames == static_cast<size_t>(InstClass::kCount));
     return kNames[static_cast<size_t>(c)];
 }

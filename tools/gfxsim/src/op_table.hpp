@@ -12,30 +12,30 @@ namespace ckitchen::gfxsim {
 
 /// How the text operands of an instruction map to Inst fields.
 enum class Form : uint8_t {
-    kPlain,     // destinations, then sources, in order
-    kFmac,      // plain, and the destination is also the last source
-    kDivFmas,   // plain, and VCC is also the last source
-    kCmpx,      // plain, and EXEC is the destination
-    kSmem,      // sdst, sbase, soffset
-    kGlobal,    // [vdst,] vaddr, [vdata,] saddr
-    kFlat,      // [vdst,] vaddr [, vdata]
-    kScratch,   // [vdst,] vaddr, [vdata,] saddr
-    kBuffer,    // vdata, vaddr, srsrc, soffset
-    kDs,        // [vdst,] vaddr [, data0 [, data1]]
-    kBranch,    // one 16-bit word offset
-    kHint,      // no operand that execution needs: the text is checked for form only
-    kImmediate, // one immediate, kept in offset
-    kHwreg,     // s_getreg / s_setreg
+    kPlain,      // destinations, then sources, in order
+    kFmac,       // plain, and the destination is also the last source
+    kDivFmas,    // plain, and VCC is also the last source
+    kCmpx,       // plain, and EXEC is the destination
+    kSmem,       // sdst, sbase, soffset
+    kGlobal,     // [vdst,] vaddr, [vdata,] saddr
+    kFlat,       // [vdst,] vaddr [, vdata]
+    kScratch,    // [vdst,] vaddr, [vdata,] saddr
+    kBuffer,     // vdata, vaddr, srsrc, soffset
+    kDs,         // [vdst,] vaddr [, data0 [, data1]]
+    kBranch,     // one 16-bit word offset
+    kHint,       // no operand that execution needs: the text is checked for form only
+    kImmediate,  // one immediate, kept in offset
+    kHwreg,      // s_getreg / s_setreg
 };
 
 enum OpFlag : uint32_t {
-    kFlagStore = 1,         // a memory form whose first operand is no destination
-    kFlagAtomic = 2,        // destination only when the text asks for the old value
-    kFlagIntClamp = 4,      // clamp has an integer meaning that the handler implements
-    kFlagTwoOffsets = 8,    // DS: offset0 and offset1
-    kFlagEndsBlock = 16,    // may change the program counter
-    kFlagPackedMods = 32,   // op_sel, op_sel_hi, neg_lo, neg_hi are the handler's business
-    kFlagOpSelOwn = 64,     // op_sel has a meaning of its own (permlane)
+    kFlagStore = 1,        // a memory form whose first operand is no destination
+    kFlagAtomic = 2,       // destination only when the text asks for the old value
+    kFlagIntClamp = 4,     // clamp has an integer meaning that the handler implements
+    kFlagTwoOffsets = 8,   // DS: offset0 and offset1
+    kFlagEndsBlock = 16,   // may change the program counter
+    kFlagPackedMods = 32,  // op_sel, op_sel_hi, neg_lo, neg_hi are the handler's business
+    kFlagOpSelOwn = 64,    // op_sel has a meaning of its own (permlane)
 };
 
 struct OpSpec {

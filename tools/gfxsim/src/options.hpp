@@ -7,15 +7,15 @@ namespace ckitchen::gfxsim {
 
 /// The environment variables that steer a launch; read anew for each one. README.md lists them.
 struct Options {
-    bool execute = true;            // GFXSIM_EXEC
-    unsigned threads = 0;           // GFXSIM_THREADS, 0 means all cores
-    uint64_t instruction_limit = 0; // GFXSIM_LIMIT, instructions of one wave
-    bool strict_alignment = false;  // GFXSIM_ALIGN=strict
-    int trace = 0;                  // GFXSIM_TRACE
-    std::string trace_file;         // GFXSIM_TRACE_FILE
-    std::string trace_group;        // GFXSIM_TRACE_GROUP, "x,y,z"
-    std::string report_file;        // GFXSIM_REPORT
-    std::string stats_file;         // GFXSIM_STATS
+    bool execute = true;             // GFXSIM_EXEC
+    unsigned threads = 0;            // GFXSIM_THREADS, 0 means all cores
+    uint64_t instruction_limit = 0;  // GFXSIM_LIMIT, instructions of one wave
+    bool strict_alignment = false;   // GFXSIM_ALIGN=strict
+    int trace = 0;                   // GFXSIM_TRACE
+    std::string trace_file;          // GFXSIM_TRACE_FILE
+    std::string trace_group;         // GFXSIM_TRACE_GROUP, "x,y,z"
+    std::string report_file;         // GFXSIM_REPORT
+    std::string stats_file;          // GFXSIM_STATS
 
     static Options from_environment();
 };

@@ -18,18 +18,27 @@ template <class T>
 inline T scalar_source(const Wave& w, const Operand& o) {
     uint64_t v = 0;
     switch (o.kind) {
-        case OperandKind::kSgpr: v = sizeof(T) == 8 ? w.s64(o.reg) : w.s[o.reg]; break;
-        case OperandKind::kConst: v = o.constant(); break;
-        default: v = w.scc; break;
+        case OperandKind::kSgpr:
+            v = sizeof(T) == 8 ? w.s64(o.reg) : w.s[o.reg];
+            break;
+        case OperandKind::kConst:
+            v = o.constant();
+            break;
+        default:
+            v = w.scc;
+            break;
     }
     if (o.neg || o.abs) {
         const uint64_t sign = sizeof(T) == 8 ? 1ull << 63 : sizeof(T) == 2 ? 0x8000u : 0x80000000u;
         if (o.abs) v &= ~sign;
         if (o.neg) v ^= sign;
     }
-    if constexpr (sizeof(T) == 8) return std::bit_cast<T>(v);
-    else if constexpr (sizeof(T) == 2) return std::bit_cast<T>(static_cast<uint16_t>(v));
-    else return std::bit_cast<T>(static_cast<uint32_t>(v));
+    if constexpr (sizeof(T) == 8)
+        return std::bit_cast<T>(v);
+    else if constexpr (sizeof(T) == 2)
+        return std::bit_cast<T>(static_cast<uint16_t>(v));
+    else
+        return std::bit_cast<T>(static_cast<uint32_t>(v));
 }
 
 template <class T>
@@ -58,7 +67,8 @@ template <auto F, size_t... I>
 inline auto call_scalar(Wave& w, const Inst& inst, std::index_sequence<I...>, const uint8_t* order) {
     using Traits = ScalarTraits<decltype(F)>;
     if constexpr (Traits::kScc) {
-        return F(scalar_source<std::tuple_element_t<I, typename Traits::All>>(w, inst.src[order[I]])..., w.scc);
+        return F(scalar_source<std::tuple_element_t<I, typename Traits::All>>(w, inst.src[order[I]])...,
+                 w.scc);
     } else {
         return F(scalar_source<std::tuple_element_t<I, typename Traits::All>>(w, inst.src[order[I]])...);
     }
@@ -69,8 +79,10 @@ void salu(Wave& w, const Inst& inst) {
     using Traits = ScalarTraits<decltype(F)>;
     static constexpr uint8_t kOrder[] = {0, 1, 2, 3};
     const auto r = call_scalar<F>(w, inst, std::make_index_sequence<Traits::kValues>{}, kOrder);
-    if constexpr (std::is_same_v<typename Traits::Result, bool>) w.scc = r;
-    else scalar_store(w, inst.dst[0], r);
+    if constexpr (std::is_same_v<typename Traits::Result, bool>)
+        w.scc = r;
+    else
+        scalar_store(w, inst.dst[0], r);
 }
 
 /// The destination is the function's first argument; the decoder lists it as the last source.
@@ -79,7 +91,8 @@ void salu_accumulate(Wave& w, const Inst& inst) {
     using Traits = ScalarTraits<decltype(F)>;
     constexpr uint8_t kLast = Traits::kValues - 1;
     static constexpr uint8_t kOrder[] = {kLast, 0, 1, 2};
-    scalar_store(w, inst.dst[0], call_scalar<F>(w, inst, std::make_index_sequence<Traits::kValues>{}, kOrder));
+    scalar_store(w, inst.dst[0],
+                 call_scalar<F>(w, inst, std::make_index_sequence<Traits::kValues>{}, kOrder));
 }
 
 template <class Tuple, size_t... I>

@@ -58,15 +58,16 @@ void write_stats(const std::string& path, const LaunchRequest& r, const std::vec
         if (inst->spec->cls == InstClass::kWmma) wmma[name] += counts[slot];
     }
     const uint64_t groups = uint64_t{r.grid[0]} * r.grid[1] * r.grid[2];
-    std::string line = "{\"kernel\":" + json_text(k.name) + ",\"target\":" + json_text(r.target->name) +
-                       ",\"grid\":" + triple(r.grid) + ",\"block\":" + triple(r.block) +
-                       ",\"error\":" + std::to_string(error) + ",\"waves\":" + std::to_string(groups * waves_per_group) +
-                       ",\"vgprs\":" + std::to_string(k.vgpr_count) + ",\"sgprs\":" + std::to_string(k.sgpr_count) +
-                       ",\"lds_bytes\":" + std::to_string(lds_bytes) +
-                       ",\"scratch_bytes\":" + std::to_string(k.private_segment_size) +
-                       ",\"vgpr_spills\":" + std::to_string(k.vgpr_spills) +
-                       ",\"instructions\":" + std::to_string(total) + ",\"by_class\":" + json_object(by_class) +
-                       ",\"wmma\":" + json_object(wmma) + ",\"by_mnemonic\":" + json_object(by_mnemonic) + "}\n";
+    std::string line =
+        "{\"kernel\":" + json_text(k.name) + ",\"target\":" + json_text(r.target->name) +
+        ",\"grid\":" + triple(r.grid) + ",\"block\":" + triple(r.block) +
+        ",\"error\":" + std::to_string(error) + ",\"waves\":" + std::to_string(groups * waves_per_group) +
+        ",\"vgprs\":" + std::to_string(k.vgpr_count) + ",\"sgprs\":" + std::to_string(k.sgpr_count) +
+        ",\"lds_bytes\":" + std::to_string(lds_bytes) +
+        ",\"scratch_bytes\":" + std::to_string(k.private_segment_size) +
+        ",\"vgpr_spills\":" + std::to_string(k.vgpr_spills) + ",\"instructions\":" + std::to_string(total) +
+        ",\"by_class\":" + json_object(by_class) + ",\"wmma\":" + json_object(wmma) +
+        ",\"by_mnemonic\":" + json_object(by_mnemonic) + "}\n";
     static std::mutex mutex;
     std::lock_guard lock(mutex);
     if (std::FILE* f = std::fopen(path.c_str(), "a")) {

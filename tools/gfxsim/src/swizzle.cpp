@@ -12,8 +12,10 @@ bool parse_swizzle(std::string_view text, uint64_t& out) {
     text = text.substr(8, text.size() - 9);
     std::vector<std::string> parts(1);
     for (const char c : text) {
-        if (c == ',') parts.emplace_back();
-        else if (c != ' ' && c != '"') parts.back() += c;
+        if (c == ',')
+            parts.emplace_back();
+        else if (c != ' ' && c != '"')
+            parts.back() += c;
     }
     std::vector<uint32_t> n;
     for (size_t i = 1; i < parts.size(); ++i) {
@@ -30,14 +32,23 @@ bool parse_swizzle(std::string_view text, uint64_t& out) {
         for (int i = 0; i < 5; ++i) {
             const uint32_t bit = 1u << (4 - i);
             switch (parts[1][i]) {
-                case '0': break;
-                case '1': pattern |= bit << 5; break;
-                case 'p': pattern |= bit; break;
-                case 'i': pattern |= bit | bit << 10; break;
-                default: return false;
+                case '0':
+                    break;
+                case '1':
+                    pattern |= bit << 5;
+                    break;
+                case 'p':
+                    pattern |= bit;
+                    break;
+                case 'i':
+                    pattern |= bit | bit << 10;
+                    break;
+                default:
+                    return false;
             }
         }
-    } else if (mode == "BROADCAST" && n.size() == 2 && std::has_single_bit(n[0]) && n[0] <= 32 && n[1] < n[0]) {
+    } else if (mode == "BROADCAST" && n.size() == 2 && std::has_single_bit(n[0]) && n[0] <= 32 &&
+               n[1] < n[0]) {
         pattern = (31u & ~(n[0] - 1)) | n[1] << 5;
     } else if (mode == "SWAP" && n.size() == 1 && std::has_single_bit(n[0]) && n[0] <= 16) {
         pattern = 31u | n[0] << 10;

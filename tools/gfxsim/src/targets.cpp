@@ -55,15 +55,24 @@ const char* mach_name(uint32_t mach) {
     for (const Target& t : kTargets)
         if (t.mach == mach) return t.name;
     switch (mach) {
-        case 0x2f: return "gfx906";
-        case 0x3f: return "gfx90a";
-        case 0x4c: return "gfx942";
-        case 0x4f: return "gfx950";
-        case 0x49: return "gfx1250";
-        case 0x53: return "gfx10-3-generic";
-        case 0x54: return "gfx11-generic";
-        case 0x59: return "gfx12-generic";
-        default: return "unknown";
+        case 0x2f:
+            return "gfx906";
+        case 0x3f:
+            return "gfx90a";
+        case 0x4c:
+            return "gfx942";
+        case 0x4f:
+            return "gfx950";
+        case 0x49:
+            return "gfx1250";
+        case 0x53:
+            return "gfx10-3-generic";
+        case 0x54:
+            return "gfx11-generic";
+        case 0x59:
+            return "gfx12-generic";
+        default:
+            return "unknown";
     }
 }
 

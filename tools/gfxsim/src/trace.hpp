@@ -8,8 +8,8 @@
 
 namespace ckitchen::gfxsim {
 
-/// Writes every executed instruction with what it wrote: level 1 the first four lanes of a vector result, level
-/// 2 all of them.
+/// Writes every executed instruction with what it wrote: level 1 the first four lanes of a vector result,
+/// level 2 all of them.
 class Trace {
   public:
     explicit Trace(const Options& options);

@@ -36,8 +36,10 @@ void apply_select(const Operand& o, bool sign_extend, const Source& in, LaneBuff
                            : 16 * (index - static_cast<int>(Select::kWord0));
     for (int l = 0; l < kLanes; ++l) {
         const uint32_t v = in.lo[l] >> shift;
-        if (byte) out.lo[l] = sign_extend ? static_cast<uint32_t>(int32_t{static_cast<int8_t>(v)}) : v & 0xff;
-        else out.lo[l] = sign_extend ? static_cast<uint32_t>(int32_t{static_cast<int16_t>(v)}) : v & 0xffff;
+        if (byte)
+            out.lo[l] = sign_extend ? static_cast<uint32_t>(int32_t{static_cast<int8_t>(v)}) : v & 0xff;
+        else
+            out.lo[l] = sign_extend ? static_cast<uint32_t>(int32_t{static_cast<int16_t>(v)}) : v & 0xffff;
     }
 }
 
@@ -47,7 +49,8 @@ void store_sdwa(Wave& w, const Inst& inst, const Operand& dst, const uint32_t* r
     int shift = 0, bits = 32;
     if (dst.select != Select::kDword) {
         bits = byte ? 8 : 16;
-        shift = byte ? 8 * (index - static_cast<int>(Select::kByte0)) : 16 * (index - static_cast<int>(Select::kWord0));
+        shift = byte ? 8 * (index - static_cast<int>(Select::kByte0))
+                     : 16 * (index - static_cast<int>(Select::kWord0));
     } else if (dst.type == Type::kB16 || dst.type == Type::kF16) {
         // A 16-bit result written as a dword is zero-extended.
         for (int l = 0; l < kLanes; ++l)
@@ -62,7 +65,8 @@ void store_sdwa(Wave& w, const Inst& inst, const Operand& dst, const uint32_t* r
         uint32_t rest = 0;
         if (inst.preserve) rest = d & ~mask;
         // The bits above the selected part repeat its sign; those below are zero.
-        if (inst.dst_sext && bits + shift < 32 && (value >> (bits + shift - 1) & 1)) rest = ~0u << (bits + shift);
+        if (inst.dst_sext && bits + shift < 32 && (value >> (bits + shift - 1) & 1))
+            rest = ~0u << (bits + shift);
         d = value | rest;
     }
 }

@@ -14,9 +14,9 @@
 #include "op_table.hpp"
 #include "wave.hpp"
 
-// Vector instructions are written as functions of one lane's values; the operand types of the instruction follow
-// from the parameter types. The templates here fetch sources (constants and scalars as broadcast arrays), loop
-// over the 32 lanes in a form that the compiler vectorizes, and write back under EXEC.
+// Vector instructions are written as functions of one lane's values; the operand types of the instruction
+// follow from the parameter types. The templates here fetch sources (constants and scalars as broadcast
+// arrays), loop over the 32 lanes in a form that the compiler vectorizes, and write back under EXEC.
 
 #if defined(__clang__)
 #define GFXSIM_LANES _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < kLanes; ++l)
@@ -38,21 +38,32 @@ struct Source {
 
 template <class T>
 constexpr Type type_of() {
-    if constexpr (std::is_same_v<T, float>) return Type::kF32;
-    else if constexpr (std::is_same_v<T, double>) return Type::kF64;
-    else if constexpr (std::is_same_v<T, Half>) return Type::kF16;
-    else if constexpr (std::is_same_v<T, Bf16>) return Type::kBf16;
-    else if constexpr (std::is_same_v<T, int64_t>) return Type::kI64;
-    else if constexpr (sizeof(T) == 8) return Type::kB64;
-    else if constexpr (sizeof(T) == 2) return Type::kB16;
-    else return Type::kB32;
+    if constexpr (std::is_same_v<T, float>)
+        return Type::kF32;
+    else if constexpr (std::is_same_v<T, double>)
+        return Type::kF64;
+    else if constexpr (std::is_same_v<T, Half>)
+        return Type::kF16;
+    else if constexpr (std::is_same_v<T, Bf16>)
+        return Type::kBf16;
+    else if constexpr (std::is_same_v<T, int64_t>)
+        return Type::kI64;
+    else if constexpr (sizeof(T) == 8)
+        return Type::kB64;
+    else if constexpr (sizeof(T) == 2)
+        return Type::kB16;
+    else
+        return Type::kB32;
 }
 
 template <class T>
 inline T from_bits(const Source& s, int l) {
-    if constexpr (sizeof(T) == 8) return std::bit_cast<T>(uint64_t{s.hi[l]} << 32 | s.lo[l]);
-    else if constexpr (sizeof(T) == 2) return std::bit_cast<T>(static_cast<uint16_t>(s.lo[l]));
-    else return std::bit_cast<T>(s.lo[l]);
+    if constexpr (sizeof(T) == 8)
+        return std::bit_cast<T>(uint64_t{s.hi[l]} << 32 | s.lo[l]);
+    else if constexpr (sizeof(T) == 2)
+        return std::bit_cast<T>(static_cast<uint16_t>(s.lo[l]));
+    else
+        return std::bit_cast<T>(s.lo[l]);
 }
 
 template <class T>
@@ -71,8 +82,10 @@ inline void to_bits(LaneBuffer& out, int l, T value) {
 /// The operand's registers or constant as lane arrays; `tmp` backs scalars.
 inline Source raw_source(const Wave& w, const Operand& o, LaneBuffer& tmp) {
     switch (o.kind) {
-        case OperandKind::kVgpr: return {w.v[o.reg].data(), w.v[o.reg + 1].data()};
-        case OperandKind::kConst: return {o.lanes, o.lanes + kLanes};
+        case OperandKind::kVgpr:
+            return {w.v[o.reg].data(), w.v[o.reg + 1].data()};
+        case OperandKind::kConst:
+            return {o.lanes, o.lanes + kLanes};
         case OperandKind::kSgpr: {
             const uint32_t lo = w.s[o.reg], hi = w.s[o.reg + 1];
             GFXSIM_LANES {
@@ -159,10 +172,13 @@ inline void store(Wave& w, const Inst& inst, const Operand& dst, LaneBuffer& r, 
     if (inst.clamp || inst.omod) [[unlikely]] {
         if constexpr (std::is_same_v<T, float>) {
             for (int l = 0; l < kLanes; ++l)
-                r.lo[l] = std::bit_cast<uint32_t>(apply_output_modifiers(std::bit_cast<float>(r.lo[l]), inst));
+                r.lo[l] =
+                    std::bit_cast<uint32_t>(apply_output_modifiers(std::bit_cast<float>(r.lo[l]), inst));
         } else if constexpr (std::is_same_v<T, Half>) {
             for (int l = 0; l < kLanes; ++l)
-                r.lo[l] = to_half(apply_output_modifiers(to_float(Half{static_cast<uint16_t>(r.lo[l])}), inst)).bits;
+                r.lo[l] =
+                    to_half(apply_output_modifiers(to_float(Half{static_cast<uint16_t>(r.lo[l])}), inst))
+                        .bits;
         }
     }
     if (inst.sdwa) [[unlikely]] {
@@ -236,8 +252,8 @@ void compare(Wave& w, const Inst& inst) {
 template <auto F>
 OpSpec& add_valu(OpTable& t, std::string name, InstClass cls = InstClass::kValu, uint32_t flags = 0) {
     using Traits = FunctionTraits<decltype(F)>;
-    return t.add(std::move(name), &valu<F>, cls, Form::kPlain, {type_of<typename Traits::Result>()}, Traits::types(),
-                 flags);
+    return t.add(std::move(name), &valu<F>, cls, Form::kPlain, {type_of<typename Traits::Result>()},
+                 Traits::types(), flags);
 }
 
 /// As add_valu for d = F(a, b, d).
@@ -246,7 +262,8 @@ OpSpec& add_fmac(OpTable& t, std::string name, InstClass cls = InstClass::kValu,
     using Traits = FunctionTraits<decltype(F)>;
     std::vector<Type> src = Traits::types();
     src.pop_back();
-    return t.add(std::move(name), &valu<F>, cls, Form::kFmac, {type_of<typename Traits::Result>()}, src, flags);
+    return t.add(std::move(name), &valu<F>, cls, Form::kFmac, {type_of<typename Traits::Result>()}, src,
+                 flags);
 }
 
 /// Adds v_cmp_<name> and v_cmpx_<name>.

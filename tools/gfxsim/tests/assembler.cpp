@@ -20,7 +20,8 @@ std::string read_file(const std::string& path) {
 
 }  // namespace
 
-std::vector<std::vector<uint8_t>> assemble(const std::string& target, const std::vector<std::string>& snippets) {
+std::vector<std::vector<uint8_t>> assemble(const std::string& target,
+                                           const std::vector<std::string>& snippets) {
     char directory[] = "/tmp/gfxsim-asm-XXXXXX";
     if (!mkdtemp(directory)) throw std::runtime_error("no temporary directory");
     const std::string base = directory;
@@ -30,8 +31,9 @@ std::vector<std::vector<uint8_t>> assemble(const std::string& target, const std:
             s << ".section .text.s" << i << ",\"ax\"\n" << snippets[i] << "\n";
     }
     const std::string features = target.rfind("gfx10", 0) == 0 ? "" : " -mattr=+real-true16";
-    const std::string command = std::string(GFXSIM_LLVM_MC) + " -triple=amdgcn-amd-amdhsa -mcpu=" + target + features +
-                                " -filetype=obj -o " + base + "/out.o " + base + "/in.s 2> " + base + "/err";
+    const std::string command = std::string(GFXSIM_LLVM_MC) + " -triple=amdgcn-amd-amdhsa -mcpu=" + target +
+                                features + " -filetype=obj -o " + base + "/out.o " + base + "/in.s 2> " +
+                                base + "/err";
     const int rc = std::system(command.c_str());
     const std::string error = read_file(base + "/err"), object = read_file(base + "/out.o");
     std::system(("rm -rf " + base).c_str());
@@ -50,7 +52,7 @@ std::vector<std::vector<uint8_t>> assemble(const std::string& target, const std:
         const std::string name = object.data() + names.sh_offset + s.sh_name;
         if (name.rfind(".text.s", 0) != 0) continue;
         out[std::stoul(name.substr(7))].assign(object.begin() + static_cast<long>(s.sh_offset),
-                                              object.begin() + static_cast<long>(s.sh_offset + s.sh_size));
+                                               object.begin() + static_cast<long>(s.sh_offset + s.sh_size));
     }
     return out;
 }

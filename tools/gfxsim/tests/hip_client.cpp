@@ -12,7 +12,9 @@ HipClient::HipClient(const std::string& library) : handle_(dlopen(library.c_str(
     if (!handle_) throw std::runtime_error(dlerror());
 }
 
-void* HipClient::symbol(const char* name) const { return dlsym(handle_, name); }
+void* HipClient::symbol(const char* name) const {
+    return dlsym(handle_, name);
+}
 
 void* HipClient::require(const char* name) const {
     void* p = symbol(name);
@@ -31,18 +33,21 @@ Module::Module(const HipClient& hip, const std::string& path) : hip_(hip), image
         throw std::runtime_error("loading " + path + " gives " + std::to_string(error));
 }
 
-Module::~Module() { hip_("hipModuleUnload", module_); }
+Module::~Module() {
+    hip_("hipModuleUnload", module_);
+}
 
 bool Module::has(const char* kernel) const {
     void* f = nullptr;
     return hip_("hipModuleGetFunction", &f, module_, kernel) == 0;
 }
 
-int Module::launch_raw(const char* kernel, unsigned gx, unsigned gy, unsigned threads, void** arguments) const {
+int Module::launch_raw(const char* kernel, unsigned gx, unsigned gy, unsigned threads,
+                       void** arguments) const {
     void* f = nullptr;
     if (const int error = hip_("hipModuleGetFunction", &f, module_, kernel)) return error;
-    return hip_("hipModuleLaunchKernel", f, gx, gy, 1u, threads, 1u, 1u, 0u, static_cast<void*>(nullptr), arguments,
-                static_cast<void**>(nullptr));
+    return hip_("hipModuleLaunchKernel", f, gx, gy, 1u, threads, 1u, 1u, 0u, static_cast<void*>(nullptr),
+                arguments, static_cast<void**>(nullptr));
 }
 
 }  // namespace gfxsim_test

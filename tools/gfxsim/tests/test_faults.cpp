@@ -42,17 +42,20 @@ void for_each_module(F body) {
         for (const char* level : {"O0", "O3"}) {
             INFO(kTargets[d] << " -" << level);
             REQUIRE(hip()("hipSetDevice", static_cast<int>(d)) == 0);
-            const Module module(hip(), std::string(GFXSIM_PROGRAMS) + "/programs_" + kTargets[d] + "_" + level + ".co");
+            const Module module(
+                hip(), std::string(GFXSIM_PROGRAMS) + "/programs_" + kTargets[d] + "_" + level + ".co");
             body(module, kTargets[d]);
         }
 }
 
 /// The launch with and without the fault: the error, and the words that the report must hold.
 template <class... A>
-void check_pair(const Module& m, const std::string& target, const char* kernel, unsigned groups, unsigned threads, int amount,
-                int error, const std::vector<std::string>& words, A... arguments) {
+void check_pair(const Module& m, const std::string& target, const char* kernel, unsigned groups,
+                unsigned threads, int amount, int error, const std::vector<std::string>& words,
+                A... arguments) {
     INFO(kernel);
-    const std::string clean = report_of([&] { CHECK(m.launch(kernel, groups, 1, threads, arguments..., 0) == 0); });
+    const std::string clean =
+        report_of([&] { CHECK(m.launch(kernel, groups, 1, threads, arguments..., 0) == 0); });
     CHECK(clean.empty());
     const std::string report =
         report_of([&] { CHECK(m.launch(kernel, groups, 1, threads, arguments..., amount) == error); });
@@ -69,7 +72,8 @@ TEST_CASE("writes past a buffer", "[faults]") {
     for_each_module([](const Module& m, const std::string& target) {
         DeviceArray<u32> p(hip(), std::vector<u32>(100));
         check_pair(m, target, "fault_global", 2, 64, 1, 700,
-                   {"illegal address", "store", "lane 4", "write of 4 bytes", "0 bytes past the end of device memory", "+400 bytes"},
+                   {"illegal address", "store", "lane 4", "write of 4 bytes",
+                    "0 bytes past the end of device memory", "+400 bytes"},
                    p.get(), 100);
     });
 }
@@ -77,8 +81,9 @@ TEST_CASE("writes past a buffer", "[faults]") {
 TEST_CASE("reads before a buffer", "[faults]") {
     for_each_module([](const Module& m, const std::string& target) {
         DeviceArray<u32> p(hip(), std::vector<u32>(64)), out(hip(), std::vector<u32>(64));
-        check_pair(m, target, "fault_read", 1, 64, 64, 700, {"illegal address", "load", "lane 31", "wave 1", "4 bytes before device memory"},
-                   p.get(), out.get());
+        check_pair(m, target, "fault_read", 1, 64, 64, 700,
+                   {"illegal address", "load", "lane 31", "wave 1", "4 bytes before device memory"}, p.get(),
+                   out.get());
     });
 }
 
@@ -88,7 +93,8 @@ TEST_CASE("use after free", "[faults]") {
         REQUIRE(hip()("hipMalloc", &p, size_t{256}) == 0);
         REQUIRE(m.launch("fault_global", 1, 1, 64, p, 64, 0) == 0);
         REQUIRE(hip()("hipFree", p) == 0);
-        const std::string report = report_of([&] { CHECK(m.launch("fault_global", 1, 1, 64, p, 64, 0) == 700); });
+        const std::string report =
+            report_of([&] { CHECK(m.launch("fault_global", 1, 1, 64, p, 64, 0) == 700); });
         CHECK_THAT(report, Catch::Contains("use after free"));
         CHECK(hip()("hipDeviceSynchronize") == 700);
     });
@@ -101,7 +107,8 @@ TEST_CASE("memory of another device", "[faults]") {
     REQUIRE(hip()("hipSetDevice", 4) == 0);
     {
         const Module m(hip(), std::string(GFXSIM_PROGRAMS) + "/programs_gfx1201_O3.co");
-        const std::string report = report_of([&] { CHECK(m.launch("fault_global", 1, 1, 64, other, 64, 0) == 700); });
+        const std::string report =
+            report_of([&] { CHECK(m.launch("fault_global", 1, 1, 64, other, 64, 0) == 700); });
         CHECK_THAT(report, Catch::Contains("memory of another device"));
         CHECK(hip()("hipDeviceSynchronize") == 700);
     }
@@ -111,14 +118,17 @@ TEST_CASE("memory of another device", "[faults]") {
 TEST_CASE("LDS overrun", "[faults]") {
     for_each_module([](const Module& m, const std::string& target) {
         DeviceArray<u32> out(hip(), std::vector<u32>(64));
-        check_pair(m, target, "fault_lds", 1, 64, 1, 700, {"LDS access out of range", "lane 31", "wave 1", "offset 256", "has 256 bytes"}, out.get());
+        check_pair(m, target, "fault_lds", 1, 64, 1, 700,
+                   {"LDS access out of range", "lane 31", "wave 1", "offset 256", "has 256 bytes"},
+                   out.get());
     });
 }
 
 TEST_CASE("a barrier that not all waves reach", "[faults]") {
     for_each_module([](const Module& m, const std::string& target) {
         DeviceArray<u32> out(hip(), std::vector<u32>(64));
-        check_pair(m, target, "fault_barrier", 1, 64, 1, 719, {"barrier that not all waves reach"}, out.get());
+        check_pair(m, target, "fault_barrier", 1, 64, 1, 719, {"barrier that not all waves reach"},
+                   out.get());
     });
 }
 
@@ -140,6 +150,7 @@ TEST_CASE("EXEC not full at a matrix instruction", "[faults]") {
     for_each_module([](const Module& m, const std::string& target) {
         if (target == "gfx1030") return;
         DeviceArray<int> out(hip(), std::vector<int>(256));
-        check_pair(m, target, "fault_exec", 1, 32, 1, 719, {"EXEC is not full", "v_wmma_i32_16x16x16_iu8", "0x7fffffff"}, out.get());
+        check_pair(m, target, "fault_exec", 1, 32, 1, 719,
+                   {"EXEC is not full", "v_wmma_i32_16x16x16_iu8", "0x7fffffff"}, out.get());
     });
 }

@@ -45,12 +45,15 @@ void for_each_module(F body) {
         for (const char* level : {"O0", "O3"}) {
             INFO(targets()[d] << " -" << level);
             REQUIRE(hip()("hipSetDevice", static_cast<int>(d)) == 0);
-            const Module module(hip(), std::string(GFXSIM_PROGRAMS) + "/programs_" + targets()[d] + "_" + level + ".co");
+            const Module module(
+                hip(), std::string(GFXSIM_PROGRAMS) + "/programs_" + targets()[d] + "_" + level + ".co");
             body(module, targets()[d]);
         }
 }
 
-bool has_wmma(const std::string& target) { return target.rfind("gfx10", 0) != 0; }
+bool has_wmma(const std::string& target) {
+    return target.rfind("gfx10", 0) != 0;
+}
 
 std::vector<u32> random_words(size_t n, Random& random) {
     std::vector<u32> v(n);
@@ -77,9 +80,10 @@ TEST_CASE("vector add", "[programs]") {
 
 TEST_CASE("per-element operations agree with the host", "[programs]") {
     Random random;
-    const std::vector<u32> edges = {0,          1,          0x80000000, 0x7fffffff, 0xffffffff, 0x3f800000, 0xbf800000,
-                                    0x7f800000, 0xff800000, 0x7fc00000, 0x00000001, 0x007fffff, 0x00800000, 0x7f7fffff,
-                                    0x4b000001, 0x7e800000, 0x7f000000, 0x3f7fffff, 0x00ffffff, 0x80400000};
+    const std::vector<u32> edges = {0,          1,          0x80000000, 0x7fffffff, 0xffffffff,
+                                    0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000,
+                                    0x00000001, 0x007fffff, 0x00800000, 0x7f7fffff, 0x4b000001,
+                                    0x7e800000, 0x7f000000, 0x3f7fffff, 0x00ffffff, 0x80400000};
     std::vector<u32> a, b;
     for (const u32 x : edges)
         for (const u32 y : edges) {
@@ -94,7 +98,8 @@ TEST_CASE("per-element operations agree with the host", "[programs]") {
     const int n = static_cast<int>(a.size());
     for_each_module([&](const Module& m, const std::string&) {
         DeviceArray<u32> da(hip(), a), db(hip(), b), out(hip(), std::vector<u32>(a.size() * kOperationCount));
-        REQUIRE(m.launch("evaluate_all", static_cast<unsigned>((n + 255) / 256), 1, 256, da.get(), db.get(), out.get(), n) == 0);
+        REQUIRE(m.launch("evaluate_all", static_cast<unsigned>((n + 255) / 256), 1, 256, da.get(), db.get(),
+                         out.get(), n) == 0);
         const std::vector<u32> got = out.read();
         std::map<int, int> wrong;
         for (int k = 0; k < kOperationCount; ++k)
@@ -103,7 +108,8 @@ TEST_CASE("per-element operations agree with the host", "[programs]") {
                 if (got[static_cast<size_t>(k) * a.size() + i] == want) continue;
                 if (wrong[k]++ == 0)
                     FAIL_CHECK("operation " << k << std::hex << " a=" << a[i] << " b=" << b[i] << " got "
-                                            << got[static_cast<size_t>(k) * a.size() + i] << ", host " << want);
+                                            << got[static_cast<size_t>(k) * a.size() + i] << ", host "
+                                            << want);
             }
         CHECK(wrong.empty());
     });
@@ -208,8 +214,10 @@ TEST_CASE("softmax", "[programs]") {
             for (int c = 0; c < kColumns; ++c) sum += std::exp(in[r * kColumns + c] - top);
             for (int c = 0; c < kColumns; ++c) {
                 const double want = std::exp(in[r * kColumns + c] - top) / sum;
-                // exp of an argument up to 40 loses that many times half an ULP, the sum and the division a few more.
-                REQUIRE(std::fabs(got[r * kColumns + c] - want) <= want * 32 * std::numeric_limits<float>::epsilon() + 1e-38);
+                // exp of an argument up to 40 loses that many times half an ULP, the sum and the division a
+                // few more.
+                REQUIRE(std::fabs(got[r * kColumns + c] - want) <=
+                        want * 32 * std::numeric_limits<float>::epsilon() + 1e-38);
             }
         }
     });
@@ -232,7 +240,8 @@ TEST_CASE("matrix products", "[programs]") {
         };
         {
             DeviceArray<int> dc(hip(), std::vector<int>(kM * kN));
-            REQUIRE(m.launch("matmul_dot4", kN / 16, kM / 16, 256, da.get(), db.get(), dc.get(), kN, kK) == 0);
+            REQUIRE(m.launch("matmul_dot4", kN / 16, kM / 16, 256, da.get(), db.get(), dc.get(), kN, kK) ==
+                    0);
             const std::vector<int> c = dc.read();
             for (int i = 0; i < kM; ++i)
                 for (int j = 0; j < kN; ++j) REQUIRE(c[i * kN + j] == reference(i, j, true, true));
@@ -241,7 +250,8 @@ TEST_CASE("matrix products", "[programs]") {
         if (!has_wmma(target)) return;
         for (const int signs : {3, 1, 0}) {
             DeviceArray<int> dc(hip(), std::vector<int>(kM * kN));
-            REQUIRE(m.launch("matmul_wmma_iu8", kN / 16, kM / 16, 32, da.get(), db.get(), dc.get(), kN, kK, signs) == 0);
+            REQUIRE(m.launch("matmul_wmma_iu8", kN / 16, kM / 16, 32, da.get(), db.get(), dc.get(), kN, kK,
+                             signs) == 0);
             const std::vector<int> c = dc.read();
             for (int i = 0; i < kM; ++i)
                 for (int j = 0; j < kN; ++j) REQUIRE(c[i * kN + j] == reference(i, j, signs & 1, signs & 2));
@@ -256,14 +266,16 @@ TEST_CASE("matrix products", "[programs]") {
                     const u32 bits = as_bits(static_cast<float>(values[i]));
                     words[i] = static_cast<uint16_t>(bits >> 16);
                     if (type == 0 && values[i])
-                        words[i] = static_cast<uint16_t>((bits >> 16 & 0x8000) | ((bits >> 23 & 255) - 112) << 10 | (bits >> 13 & 1023));
+                        words[i] = static_cast<uint16_t>(
+                            (bits >> 16 & 0x8000) | ((bits >> 23 & 255) - 112) << 10 | (bits >> 13 & 1023));
                 }
             };
             fill(wa, ia);
             fill(wb, ib);
             DeviceArray<uint16_t> dwa(hip(), wa), dwb(hip(), wb);
             DeviceArray<float> dc(hip(), std::vector<float>(kM * kN));
-            REQUIRE(m.launch("matmul_wmma_16bit", kN / 16, kM / 16, 32, dwa.get(), dwb.get(), dc.get(), kN, kK, type) == 0);
+            REQUIRE(m.launch("matmul_wmma_16bit", kN / 16, kM / 16, 32, dwa.get(), dwb.get(), dc.get(), kN,
+                             kK, type) == 0);
             const std::vector<float> c = dc.read();
             for (int i = 0; i < kM; ++i)
                 for (int j = 0; j < kN; ++j) {

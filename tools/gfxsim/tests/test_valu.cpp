@@ -1,5 +1,6 @@
-// Vector instructions against formulas written here, over edge values and random bits, on every generation that
-// has the instruction. Inputs lie in v1 (or v[2:3]), v2 (v[4:5]) and v3 (v[6:7]); the result is v0 (v[8:9]).
+// Vector instructions against formulas written here, over edge values and random bits, on every generation
+// that has the instruction. Inputs lie in v1 (or v[2:3]), v2 (v[4:5]) and v3 (v[6:7]); the result is v0
+// (v[8:9]).
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -16,9 +17,15 @@ using i64 = int64_t;
 
 namespace {
 
-float f(u32 v) { return std::bit_cast<float>(v); }
-u32 b(float v) { return std::bit_cast<u32>(v); }
-bool nan(u32 v) { return (v & 0x7fffffffu) > 0x7f800000u; }
+float f(u32 v) {
+    return std::bit_cast<float>(v);
+}
+u32 b(float v) {
+    return std::bit_cast<u32>(v);
+}
+bool nan(u32 v) {
+    return (v & 0x7fffffffu) > 0x7f800000u;
+}
 
 /// Half-precision value of 16 bits by its definition.
 double half(u32 v) {
@@ -36,8 +43,10 @@ u32 nearest_half(double v) {
     u32 lo = 0, hi = 0x7bff;
     while (lo < hi) {
         const u32 mid = (lo + hi + 1) / 2;
-        if (half(mid) <= a) lo = mid;
-        else hi = mid - 1;
+        if (half(mid) <= a)
+            lo = mid;
+        else
+            hi = mid - 1;
     }
     const double below = a - half(lo), above = half(lo + 1) - a;
     if (lo < 0x7bff && (above < below || (above == below && (lo & 1)))) ++lo;
@@ -57,9 +66,12 @@ const char* target_of(const std::string& generation) {
 
 bool matches(const Row& row, u32 got, u32 want) {
     switch (row.compare) {
-        case Row::kBits: return got == want;
-        case Row::kFloat: return (nan(got) && nan(want)) || got == want;
-        case Row::kHalf: return (std::isnan(half(got)) && std::isnan(half(want))) || (got & 0xffff) == (want & 0xffff);
+        case Row::kBits:
+            return got == want;
+        case Row::kFloat:
+            return (nan(got) && nan(want)) || got == want;
+        case Row::kHalf:
+            return (std::isnan(half(got)) && std::isnan(half(want))) || (got & 0xffff) == (want & 0xffff);
         case Row::kUlp: {
             if (nan(got) || nan(want)) return nan(got) && nan(want);
             const i64 x = static_cast<i32>(got & 0x7fffffff), y = static_cast<i32>(want & 0x7fffffff);
@@ -101,9 +113,9 @@ void check_rows(const std::vector<Row>& rows) {
                     const u32 want = used[i]->expected(v1[l], v2[l], v3[l]);
                     if (matches(*used[i], m.wave.v[0][l], want)) continue;
                     ++failures;
-                    FAIL_CHECK(target_of(generation) << ": " << used[i]->text << std::hex << "  a=" << v1[l] << " b=" << v2[l]
-                                                     << " c=" << v3[l] << "  got " << m.wave.v[0][l] << ", expected "
-                                                     << want);
+                    FAIL_CHECK(target_of(generation)
+                               << ": " << used[i]->text << std::hex << "  a=" << v1[l] << " b=" << v2[l]
+                               << " c=" << v3[l] << "  got " << m.wave.v[0][l] << ", expected " << want);
                 }
             }
             CHECK(failures == 0);
@@ -121,18 +133,24 @@ u32 minimum(u32 x, u32 y, bool max) {
 u32 to_int(u32 v, bool is_signed) {
     if (nan(v)) return 0;
     const double d = std::trunc(static_cast<double>(f(v)));
-    if (is_signed) return d <= -2147483648.0 ? 0x80000000 : d >= 2147483647.0 ? 0x7fffffff : static_cast<u32>(static_cast<i32>(d));
+    if (is_signed)
+        return d <= -2147483648.0  ? 0x80000000
+               : d >= 2147483647.0 ? 0x7fffffff
+                                   : static_cast<u32>(static_cast<i32>(d));
     return d <= 0 ? 0 : d >= 4294967295.0 ? 0xffffffff : static_cast<u32>(d);
 }
 
-u32 flush(u32 v) { return (v & 0x7f800000) == 0 ? v & 0x80000000 : v; }
+u32 flush(u32 v) {
+    return (v & 0x7f800000) == 0 ? v & 0x80000000 : v;
+}
 
 }  // namespace
 
 TEST_CASE("integer arithmetic", "[valu]") {
     check_rows({
         {"v_add_nc_u32 v0, v1, v2", [](u32 x, u32 y, u32) { return static_cast<u32>(u64{x} + y); }},
-        {"v_add_nc_u32 v0, v1, v2 clamp", [](u32 x, u32 y, u32) { return static_cast<u32>(std::min<u64>(u64{x} + y, 0xffffffff)); }},
+        {"v_add_nc_u32 v0, v1, v2 clamp",
+         [](u32 x, u32 y, u32) { return static_cast<u32>(std::min<u64>(u64{x} + y, 0xffffffff)); }},
         {"v_sub_nc_u32 v0, v1, v2", [](u32 x, u32 y, u32) { return static_cast<u32>(u64{x} - y); }},
         {"v_sub_nc_u32 v0, v1, v2 clamp", [](u32 x, u32 y, u32) { return x > y ? x - y : 0u; }},
         {"v_subrev_nc_u32 v0, v1, v2", [](u32 x, u32 y, u32) { return static_cast<u32>(u64{y} - x); }},
@@ -147,15 +165,20 @@ TEST_CASE("integer arithmetic", "[valu]") {
         {"v_mul_lo_u32 v0, v1, v2", [](u32 x, u32 y, u32) { return static_cast<u32>(u64{x} * y); }},
         {"v_mul_hi_u32 v0, v1, v2", [](u32 x, u32 y, u32) { return static_cast<u32>(u64{x} * y >> 32); }},
         {"v_mul_hi_i32 v0, v1, v2",
-         [](u32 x, u32 y, u32) { return static_cast<u32>(static_cast<u64>(i64{static_cast<i32>(x)} * static_cast<i32>(y)) >> 32); }},
-        {"v_mul_u32_u24 v0, v1, v2", [](u32 x, u32 y, u32) { return static_cast<u32>(u64{x % 16777216} * (y % 16777216)); }},
-        {"v_mad_u32_u24 v0, v1, v2, v3", [](u32 x, u32 y, u32 z) { return static_cast<u32>(u64{x % 16777216} * (y % 16777216) + z); }},
+         [](u32 x, u32 y, u32) {
+             return static_cast<u32>(static_cast<u64>(i64{static_cast<i32>(x)} * static_cast<i32>(y)) >> 32);
+         }},
+        {"v_mul_u32_u24 v0, v1, v2",
+         [](u32 x, u32 y, u32) { return static_cast<u32>(u64{x % 16777216} * (y % 16777216)); }},
+        {"v_mad_u32_u24 v0, v1, v2, v3",
+         [](u32 x, u32 y, u32 z) { return static_cast<u32>(u64{x % 16777216} * (y % 16777216) + z); }},
         {"v_mul_i32_i24 v0, v1, v2",
          [](u32 x, u32 y, u32) {
              const auto s = [](u32 v) { return i64{static_cast<i32>(v << 8)} / 256; };
              return static_cast<u32>(s(x) * s(y));
          }},
-        {"v_min_i32 v0, v1, v2", [](u32 x, u32 y, u32) { return (x ^ 0x80000000) < (y ^ 0x80000000) ? x : y; }},
+        {"v_min_i32 v0, v1, v2",
+         [](u32 x, u32 y, u32) { return (x ^ 0x80000000) < (y ^ 0x80000000) ? x : y; }},
         {"v_max_u32 v0, v1, v2", [](u32 x, u32 y, u32) { return x > y ? x : y; }},
         {"v_med3_i32 v0, v1, v2, v3",
          [](u32 x, u32 y, u32 z) {
@@ -170,8 +193,10 @@ TEST_CASE("integer arithmetic", "[valu]") {
         {"v_lshl_or_b32 v0, v1, v2, v3", [](u32 x, u32 y, u32 z) { return x << y % 32 | z; }},
         {"v_lshlrev_b32 v0, v1, v2", [](u32 x, u32 y, u32) { return static_cast<u32>(u64{y} << x % 32); }},
         {"v_lshrrev_b32 v0, v1, v2", [](u32 x, u32 y, u32) { return y >> x % 32; }},
-        {"v_ashrrev_i32 v0, v1, v2", [](u32 x, u32 y, u32) { return static_cast<u32>(i64{static_cast<i32>(y)} >> x % 32); }},
-        {"v_bfe_u32 v0, v1, v2, v3", [](u32 x, u32 y, u32 z) { return static_cast<u32>((u64{x} >> y % 32) % (u64{1} << z % 32)); }},
+        {"v_ashrrev_i32 v0, v1, v2",
+         [](u32 x, u32 y, u32) { return static_cast<u32>(i64{static_cast<i32>(y)} >> x % 32); }},
+        {"v_bfe_u32 v0, v1, v2, v3",
+         [](u32 x, u32 y, u32 z) { return static_cast<u32>((u64{x} >> y % 32) % (u64{1} << z % 32)); }},
         {"v_bfe_i32 v0, v1, v2, v3",
          [](u32 x, u32 y, u32 z) {
              const u32 o = y % 32, n = z % 32;
@@ -180,7 +205,8 @@ TEST_CASE("integer arithmetic", "[valu]") {
              v %= u64{1} << n;
              return static_cast<u32>(v >> (n - 1) ? v - (u64{1} << n) : v);
          }},
-        {"v_alignbit_b32 v0, v1, v2, v3", [](u32 x, u32 y, u32 z) { return static_cast<u32>((u64{x} << 32 | y) >> z % 32); }},
+        {"v_alignbit_b32 v0, v1, v2, v3",
+         [](u32 x, u32 y, u32 z) { return static_cast<u32>((u64{x} << 32 | y) >> z % 32); }},
         {"v_bcnt_u32_b32 v0, v1, v2",
          [](u32 x, u32 y, u32) {
              for (int i = 0; i < 32; ++i) y += x >> i & 1;
@@ -198,38 +224,53 @@ TEST_CASE("integer arithmetic", "[valu]") {
              for (int i = 0; i < 4; ++i) {
                  const u32 k = z >> 8 * i & 255;
                  u32 v = 0xff;
-                 if (k < 4) v = y >> 8 * k & 255;
-                 else if (k < 8) v = x >> 8 * (k - 4) & 255;
-                 else if (k == 8) v = y & 0x8000 ? 255 : 0;
-                 else if (k == 9) v = y & 0x80000000 ? 255 : 0;
-                 else if (k == 10) v = x & 0x8000 ? 255 : 0;
-                 else if (k == 11) v = x & 0x80000000 ? 255 : 0;
-                 else if (k == 12) v = 0;
+                 if (k < 4)
+                     v = y >> 8 * k & 255;
+                 else if (k < 8)
+                     v = x >> 8 * (k - 4) & 255;
+                 else if (k == 8)
+                     v = y & 0x8000 ? 255 : 0;
+                 else if (k == 9)
+                     v = y & 0x80000000 ? 255 : 0;
+                 else if (k == 10)
+                     v = x & 0x8000 ? 255 : 0;
+                 else if (k == 11)
+                     v = x & 0x80000000 ? 255 : 0;
+                 else if (k == 12)
+                     v = 0;
                  r |= v << 8 * i;
              }
              return r;
          }},
         {"v_dot4_i32_i8 v0, v1, v2, v3",
          [](u32 x, u32 y, u32 z) {
-             for (int i = 0; i < 4; ++i) z += static_cast<u32>(static_cast<int8_t>(x >> 8 * i) * static_cast<int8_t>(y >> 8 * i));
+             for (int i = 0; i < 4; ++i)
+                 z += static_cast<u32>(static_cast<int8_t>(x >> 8 * i) * static_cast<int8_t>(y >> 8 * i));
              return z;
-         }, Row::kBits, "10"},
+         },
+         Row::kBits, "10"},
         {"v_mov_b32 v0, v3\nv_dot4c_i32_i8 v0, v1, v2",
          [](u32 x, u32 y, u32 z) {
-             for (int i = 0; i < 4; ++i) z += static_cast<u32>(static_cast<int8_t>(x >> 8 * i) * static_cast<int8_t>(y >> 8 * i));
+             for (int i = 0; i < 4; ++i)
+                 z += static_cast<u32>(static_cast<int8_t>(x >> 8 * i) * static_cast<int8_t>(y >> 8 * i));
              return z;
-         }, Row::kBits, "10"},
+         },
+         Row::kBits, "10"},
         {"v_dot4_i32_iu8 v0, v1, v2, v3 neg_lo:[1,0,0]",
          [](u32 x, u32 y, u32 z) {
-             for (int i = 0; i < 4; ++i) z += static_cast<u32>(static_cast<int8_t>(x >> 8 * i) * static_cast<int>(y >> 8 * i & 255));
+             for (int i = 0; i < 4; ++i)
+                 z += static_cast<u32>(static_cast<int8_t>(x >> 8 * i) * static_cast<int>(y >> 8 * i & 255));
              return z;
-         }, Row::kBits, "11 12"},
+         },
+         Row::kBits, "11 12"},
         {"v_dot4_i32_iu8 v0, v1, v2, v3 neg_lo:[1,1,0] clamp",
          [](u32 x, u32 y, u32 z) {
              i64 s = static_cast<i32>(z);
-             for (int i = 0; i < 4; ++i) s += static_cast<int8_t>(x >> 8 * i) * static_cast<int8_t>(y >> 8 * i);
+             for (int i = 0; i < 4; ++i)
+                 s += static_cast<int8_t>(x >> 8 * i) * static_cast<int8_t>(y >> 8 * i);
              return static_cast<u32>(static_cast<i32>(std::min<i64>(std::max<i64>(s, INT32_MIN), INT32_MAX)));
-         }, Row::kBits, "11 12"},
+         },
+         Row::kBits, "11 12"},
         {"v_dot4_u32_u8 v0, v1, v2, v3",
          [](u32 x, u32 y, u32 z) {
              for (int i = 0; i < 4; ++i) z += (x >> 8 * i & 255) * (y >> 8 * i & 255);
@@ -241,56 +282,106 @@ TEST_CASE("integer arithmetic", "[valu]") {
 
 TEST_CASE("sixteen-bit arithmetic keeps the other half", "[valu]") {
     check_rows({
-        {"v_add_nc_u16 v0, v1, v2", [](u32 x, u32 y, u32) { return 0x5a5a0000 | ((x + y) & 0xffff); }, Row::kBits, "10"},
-        {"v_add_nc_u16 v0.l, v1.l, v2.l", [](u32 x, u32 y, u32) { return 0x5a5a0000 | ((x + y) & 0xffff); }, Row::kBits, "11 12"},
-        {"v_add_nc_u16 v0.h, v1.h, v2.l", [](u32 x, u32 y, u32) { return 0x5a5a | ((x >> 16) + y) << 16; }, Row::kBits, "11 12"},
-        {"v_lshlrev_b16 v0.l, v1.l, v2.h", [](u32 x, u32 y, u32) { return 0x5a5a0000 | ((y >> 16) << x % 16 & 0xffff); }, Row::kBits, "11 12"},
+        {"v_add_nc_u16 v0, v1, v2", [](u32 x, u32 y, u32) { return 0x5a5a0000 | ((x + y) & 0xffff); },
+         Row::kBits, "10"},
+        {"v_add_nc_u16 v0.l, v1.l, v2.l", [](u32 x, u32 y, u32) { return 0x5a5a0000 | ((x + y) & 0xffff); },
+         Row::kBits, "11 12"},
+        {"v_add_nc_u16 v0.h, v1.h, v2.l", [](u32 x, u32 y, u32) { return 0x5a5a | ((x >> 16) + y) << 16; },
+         Row::kBits, "11 12"},
+        {"v_lshlrev_b16 v0.l, v1.l, v2.h",
+         [](u32 x, u32 y, u32) { return 0x5a5a0000 | ((y >> 16) << x % 16 & 0xffff); }, Row::kBits, "11 12"},
         {"v_mov_b16 v0.h, v1.l", [](u32 x, u32, u32) { return 0x5a5a | x << 16; }, Row::kBits, "11 12"},
-        {"v_pk_add_u16 v0, v1, v2", [](u32 x, u32 y, u32) { return ((x + y) & 0xffff) | ((x >> 16) + (y >> 16)) << 16; }},
+        {"v_pk_add_u16 v0, v1, v2",
+         [](u32 x, u32 y, u32) { return ((x + y) & 0xffff) | ((x >> 16) + (y >> 16)) << 16; }},
         {"v_pk_add_u16 v0, v1, v2 op_sel:[0,1] op_sel_hi:[1,0]",
          [](u32 x, u32 y, u32) { return ((x + (y >> 16)) & 0xffff) | ((x >> 16) + y) << 16; }},
         {"v_pk_max_i16 v0, v1, v2",
          [](u32 x, u32 y, u32) {
-             const auto m = [](u32 p, u32 q) { return static_cast<u32>(std::max<int>(static_cast<int16_t>(p), static_cast<int16_t>(q))) & 0xffff; };
+             const auto m = [](u32 p, u32 q) {
+                 return static_cast<u32>(std::max<int>(static_cast<int16_t>(p), static_cast<int16_t>(q))) &
+                        0xffff;
+             };
              return m(x, y) | m(x >> 16, y >> 16) << 16;
          }},
-        {"v_pack_b32_f16 v0, v1, v2", [](u32 x, u32 y, u32) { return (x & 0xffff) | y << 16; }, Row::kBits, "10"},
+        {"v_pack_b32_f16 v0, v1, v2", [](u32 x, u32 y, u32) { return (x & 0xffff) | y << 16; }, Row::kBits,
+         "10"},
     });
 }
 
 TEST_CASE("float32 arithmetic", "[valu]") {
     check_rows({
-        {"v_add_f32 v0, v1, v2", [](u32 x, u32 y, u32) { return b(static_cast<float>(static_cast<double>(f(x)) + f(y))); }, Row::kFloat},
-        {"v_sub_f32 v0, v1, v2", [](u32 x, u32 y, u32) { return b(static_cast<float>(static_cast<double>(f(x)) - f(y))); }, Row::kFloat},
-        {"v_mul_f32 v0, v1, v2", [](u32 x, u32 y, u32) { return b(static_cast<float>(static_cast<double>(f(x)) * f(y))); }, Row::kFloat},
-        {"v_mul_f32 v0, -v1, |v2|", [](u32 x, u32 y, u32) { return b(static_cast<float>(-static_cast<double>(f(x)) * std::fabs(f(y)))); }, Row::kFloat},
+        {"v_add_f32 v0, v1, v2",
+         [](u32 x, u32 y, u32) { return b(static_cast<float>(static_cast<double>(f(x)) + f(y))); },
+         Row::kFloat},
+        {"v_sub_f32 v0, v1, v2",
+         [](u32 x, u32 y, u32) { return b(static_cast<float>(static_cast<double>(f(x)) - f(y))); },
+         Row::kFloat},
+        {"v_mul_f32 v0, v1, v2",
+         [](u32 x, u32 y, u32) { return b(static_cast<float>(static_cast<double>(f(x)) * f(y))); },
+         Row::kFloat},
+        {"v_mul_f32 v0, -v1, |v2|",
+         [](u32 x, u32 y, u32) {
+             return b(static_cast<float>(-static_cast<double>(f(x)) * std::fabs(f(y))));
+         },
+         Row::kFloat},
         {"v_add_f32 v0, v1, v2 clamp",
          [](u32 x, u32 y, u32) {
              const double s = static_cast<double>(f(x)) + f(y);
              return b(s > 0 ? static_cast<float>(std::min(s, 1.0)) : 0.0f);
-         }, Row::kFloat},
-        {"v_fma_f32 v0, v1, v2, v3", [](u32 x, u32 y, u32 z) { return b(std::fmaf(f(x), f(y), f(z))); }, Row::kFloat},
-        {"v_mov_b32 v0, v3\nv_fmac_f32 v0, v1, v2", [](u32 x, u32 y, u32 z) { return b(std::fmaf(f(x), f(y), f(z))); }, Row::kFloat},
-        {"v_fmaak_f32 v0, v1, v2, 0x3fb8aa3b", [](u32 x, u32 y, u32) { return b(std::fmaf(f(x), f(y), f(0x3fb8aa3b))); }, Row::kFloat},
-        {"v_fmamk_f32 v0, v1, 0x3fb8aa3b, v2", [](u32 x, u32 y, u32) { return b(std::fmaf(f(x), f(0x3fb8aa3b), f(y))); }, Row::kFloat},
-        {"v_min_f32 v0, v1, v2", [](u32 x, u32 y, u32) { return minimum(x, y, false); }, Row::kFloat, "10 11"},
+         },
+         Row::kFloat},
+        {"v_fma_f32 v0, v1, v2, v3", [](u32 x, u32 y, u32 z) { return b(std::fmaf(f(x), f(y), f(z))); },
+         Row::kFloat},
+        {"v_mov_b32 v0, v3\nv_fmac_f32 v0, v1, v2",
+         [](u32 x, u32 y, u32 z) { return b(std::fmaf(f(x), f(y), f(z))); }, Row::kFloat},
+        {"v_fmaak_f32 v0, v1, v2, 0x3fb8aa3b",
+         [](u32 x, u32 y, u32) { return b(std::fmaf(f(x), f(y), f(0x3fb8aa3b))); }, Row::kFloat},
+        {"v_fmamk_f32 v0, v1, 0x3fb8aa3b, v2",
+         [](u32 x, u32 y, u32) { return b(std::fmaf(f(x), f(0x3fb8aa3b), f(y))); }, Row::kFloat},
+        {"v_min_f32 v0, v1, v2", [](u32 x, u32 y, u32) { return minimum(x, y, false); }, Row::kFloat,
+         "10 11"},
         {"v_max_f32 v0, v1, v2", [](u32 x, u32 y, u32) { return minimum(x, y, true); }, Row::kFloat, "10 11"},
-        {"v_min_num_f32 v0, v1, v2", [](u32 x, u32 y, u32) { return minimum(x, y, false); }, Row::kFloat, "12"},
-        {"v_max_num_f32 v0, v1, v2", [](u32 x, u32 y, u32) { return minimum(x, y, true); }, Row::kFloat, "12"},
+        {"v_min_num_f32 v0, v1, v2", [](u32 x, u32 y, u32) { return minimum(x, y, false); }, Row::kFloat,
+         "12"},
+        {"v_max_num_f32 v0, v1, v2", [](u32 x, u32 y, u32) { return minimum(x, y, true); }, Row::kFloat,
+         "12"},
         {"v_rndne_f32 v0, v1", [](u32 x, u32, u32) { return b(std::nearbyintf(f(x))); }, Row::kFloat},
         {"v_floor_f32 v0, v1", [](u32 x, u32, u32) { return b(std::floor(f(x))); }, Row::kFloat},
         {"v_ceil_f32 v0, v1", [](u32 x, u32, u32) { return b(std::ceil(f(x))); }, Row::kFloat},
         {"v_trunc_f32 v0, v1", [](u32 x, u32, u32) { return b(std::trunc(f(x))); }, Row::kFloat},
-        {"v_ldexp_f32 v0, v1, v2", [](u32 x, u32 y, u32) { return b(std::ldexp(f(x), std::max(-10000, std::min(10000, static_cast<i32>(y))))); }, Row::kFloat},
+        {"v_ldexp_f32 v0, v1, v2",
+         [](u32 x, u32 y, u32) {
+             return b(std::ldexp(f(x), std::max(-10000, std::min(10000, static_cast<i32>(y)))));
+         },
+         Row::kFloat},
         {"v_cvt_i32_f32 v0, v1", [](u32 x, u32, u32) { return to_int(x, true); }},
         {"v_cvt_u32_f32 v0, v1", [](u32 x, u32, u32) { return to_int(x, false); }},
-        {"v_cvt_f32_i32 v0, v1", [](u32 x, u32, u32) { return b(static_cast<float>(static_cast<double>(static_cast<i32>(x)))); }},
-        {"v_cvt_f32_u32 v0, v1", [](u32 x, u32, u32) { return b(static_cast<float>(static_cast<double>(x))); }},
-        {"v_rcp_f32 v0, v1", [](u32 x, u32, u32) { return flush(b(static_cast<float>(1.0 / f(flush(x))))); }, Row::kUlp},
-        {"v_rsq_f32 v0, v1", [](u32 x, u32, u32) { return flush(b(static_cast<float>(1.0 / std::sqrt(static_cast<double>(f(flush(x))))))); }, Row::kUlp},
-        {"v_sqrt_f32 v0, v1", [](u32 x, u32, u32) { return flush(b(static_cast<float>(std::sqrt(static_cast<double>(f(flush(x))))))); }, Row::kUlp},
-        {"v_exp_f32 v0, v1", [](u32 x, u32, u32) { return flush(b(static_cast<float>(std::pow(2.0, static_cast<double>(f(flush(x))))))); }, Row::kUlp},
-        {"v_log_f32 v0, v1", [](u32 x, u32, u32) { return flush(b(static_cast<float>(std::log2(static_cast<long double>(f(flush(x))))))); }, Row::kUlp},
+        {"v_cvt_f32_i32 v0, v1",
+         [](u32 x, u32, u32) { return b(static_cast<float>(static_cast<double>(static_cast<i32>(x)))); }},
+        {"v_cvt_f32_u32 v0, v1",
+         [](u32 x, u32, u32) { return b(static_cast<float>(static_cast<double>(x))); }},
+        {"v_rcp_f32 v0, v1", [](u32 x, u32, u32) { return flush(b(static_cast<float>(1.0 / f(flush(x))))); },
+         Row::kUlp},
+        {"v_rsq_f32 v0, v1",
+         [](u32 x, u32, u32) {
+             return flush(b(static_cast<float>(1.0 / std::sqrt(static_cast<double>(f(flush(x)))))));
+         },
+         Row::kUlp},
+        {"v_sqrt_f32 v0, v1",
+         [](u32 x, u32, u32) {
+             return flush(b(static_cast<float>(std::sqrt(static_cast<double>(f(flush(x)))))));
+         },
+         Row::kUlp},
+        {"v_exp_f32 v0, v1",
+         [](u32 x, u32, u32) {
+             return flush(b(static_cast<float>(std::pow(2.0, static_cast<double>(f(flush(x)))))));
+         },
+         Row::kUlp},
+        {"v_log_f32 v0, v1",
+         [](u32 x, u32, u32) {
+             return flush(b(static_cast<float>(std::log2(static_cast<long double>(f(flush(x)))))));
+         },
+         Row::kUlp},
     });
 }
 
@@ -298,21 +389,37 @@ TEST_CASE("float16 arithmetic", "[valu]") {
     check_rows({
         {"v_cvt_f16_f32 v0, v1", [](u32 x, u32, u32) { return nearest_half(f(x)); }, Row::kHalf, "10"},
         {"v_cvt_f16_f32 v0.l, v1", [](u32 x, u32, u32) { return nearest_half(f(x)); }, Row::kHalf, "11 12"},
-        {"v_cvt_f32_f16 v0, v1", [](u32 x, u32, u32) { return b(static_cast<float>(half(x & 0xffff))); }, Row::kFloat, "10"},
-        {"v_cvt_f32_f16 v0, v1.h", [](u32 x, u32, u32) { return b(static_cast<float>(half(x >> 16))); }, Row::kFloat, "11 12"},
-        {"v_add_f16 v0.l, v1.l, v2.h", [](u32 x, u32 y, u32) { return nearest_half(half(x & 0xffff) + half(y >> 16)); }, Row::kHalf, "11 12"},
-        {"v_mul_f16 v0, v1, v2", [](u32 x, u32 y, u32) { return nearest_half(half(x & 0xffff) * half(y & 0xffff)); }, Row::kHalf, "10"},
+        {"v_cvt_f32_f16 v0, v1", [](u32 x, u32, u32) { return b(static_cast<float>(half(x & 0xffff))); },
+         Row::kFloat, "10"},
+        {"v_cvt_f32_f16 v0, v1.h", [](u32 x, u32, u32) { return b(static_cast<float>(half(x >> 16))); },
+         Row::kFloat, "11 12"},
+        {"v_add_f16 v0.l, v1.l, v2.h",
+         [](u32 x, u32 y, u32) { return nearest_half(half(x & 0xffff) + half(y >> 16)); }, Row::kHalf,
+         "11 12"},
+        {"v_mul_f16 v0, v1, v2",
+         [](u32 x, u32 y, u32) { return nearest_half(half(x & 0xffff) * half(y & 0xffff)); }, Row::kHalf,
+         "10"},
         {"v_fma_f16 v0, v1, v2, v3",
-         [](u32 x, u32 y, u32 z) { return nearest_half(std::fma(half(x & 0xffff), half(y & 0xffff), half(z & 0xffff))); }, Row::kHalf, "10"},
+         [](u32 x, u32 y, u32 z) {
+             return nearest_half(std::fma(half(x & 0xffff), half(y & 0xffff), half(z & 0xffff)));
+         },
+         Row::kHalf, "10"},
         {"v_fma_mix_f32 v0, v1, v2, v3 op_sel:[0,1,0] op_sel_hi:[1,1,0]",
-         [](u32 x, u32 y, u32 z) { return b(std::fmaf(static_cast<float>(half(x & 0xffff)), static_cast<float>(half(y >> 16)), f(z))); }, Row::kFloat},
+         [](u32 x, u32 y, u32 z) {
+             return b(
+                 std::fmaf(static_cast<float>(half(x & 0xffff)), static_cast<float>(half(y >> 16)), f(z)));
+         },
+         Row::kFloat},
         {"v_fma_mixlo_f16 v0, v1, v2, v3",
          [](u32 x, u32 y, u32 z) { return nearest_half(std::fmaf(f(x), f(y), f(z))); }, Row::kHalf},
         {"v_dot2_f32_f16 v0, v1, v2, v3",
          [](u32 x, u32 y, u32 z) {
-             return b(static_cast<float>(half(x & 0xffff) * half(y & 0xffff) + half(x >> 16) * half(y >> 16) + static_cast<double>(f(z))));
-         }, Row::kUlp},
-        {"v_pk_mul_f16 v0, v1, v2", [](u32 x, u32 y, u32) { return nearest_half(half(x & 0xffff) * half(y & 0xffff)); }, Row::kHalf},
+             return b(static_cast<float>(half(x & 0xffff) * half(y & 0xffff) + half(x >> 16) * half(y >> 16) +
+                                         static_cast<double>(f(z))));
+         },
+         Row::kUlp},
+        {"v_pk_mul_f16 v0, v1, v2",
+         [](u32 x, u32 y, u32) { return nearest_half(half(x & 0xffff) * half(y & 0xffff)); }, Row::kHalf},
         {"v_cvt_pkrtz_f16_f32 v0, v1, v2\nv_and_b32 v0, 0x7fff7fff, v0",
          [](u32 x, u32 y, u32) {
              const auto toward_zero = [](u32 v) {
@@ -322,14 +429,17 @@ TEST_CASE("float16 arithmetic", "[valu]") {
                  u32 lo = 0, hi = 0x7bff;
                  while (lo < hi) {
                      const u32 mid = (lo + hi + 1) / 2;
-                     if (half(mid) <= a) lo = mid;
-                     else hi = mid - 1;
+                     if (half(mid) <= a)
+                         lo = mid;
+                     else
+                         hi = mid - 1;
                  }
                  return lo;
              };
              // NaN payloads are not compared: both halves of such a result are replaced.
              return toward_zero(x) | toward_zero(y) << 16;
-         }, Row::kHalf, "10"},
+         },
+         Row::kHalf, "10"},
     });
 }
 
@@ -342,19 +452,30 @@ TEST_CASE("wide integers and carries", "[valu]") {
     const std::vector<Wide> rows = {
         {"v_lshlrev_b64 v[8:9], v2, v[4:5]", [](u64 x, u64 y, u64) { return y << x % 64; }, "10 11 12"},
         {"v_lshrrev_b64 v[8:9], v2, v[4:5]", [](u64 x, u64 y, u64) { return y >> x % 64; }, "10 11 12"},
-        {"v_ashrrev_i64 v[8:9], v2, v[4:5]", [](u64 x, u64 y, u64) { return static_cast<u64>(static_cast<i64>(y) >> x % 64); }, "10 11 12"},
-        {"v_mad_u64_u32 v[8:9], s0, v2, v4, v[6:7]", [](u64 x, u64 y, u64 z) { return (x & 0xffffffff) * (y & 0xffffffff) + z; }, "10 11"},
-        {"v_mad_co_u64_u32 v[8:9], s0, v2, v4, v[6:7]", [](u64 x, u64 y, u64 z) { return (x & 0xffffffff) * (y & 0xffffffff) + z; }, "12"},
+        {"v_ashrrev_i64 v[8:9], v2, v[4:5]",
+         [](u64 x, u64 y, u64) { return static_cast<u64>(static_cast<i64>(y) >> x % 64); }, "10 11 12"},
+        {"v_mad_u64_u32 v[8:9], s0, v2, v4, v[6:7]",
+         [](u64 x, u64 y, u64 z) { return (x & 0xffffffff) * (y & 0xffffffff) + z; }, "10 11"},
+        {"v_mad_co_u64_u32 v[8:9], s0, v2, v4, v[6:7]",
+         [](u64 x, u64 y, u64 z) { return (x & 0xffffffff) * (y & 0xffffffff) + z; }, "12"},
         {"v_mad_i64_i32 v[8:9], s0, v2, v4, v[6:7]",
-         [](u64 x, u64 y, u64 z) { return static_cast<u64>(i64{static_cast<i32>(x)} * static_cast<i32>(y)) + z; }, "10 11"},
-        {"v_add_co_u32 v8, vcc_lo, v2, v4\nv_add_co_ci_u32 v9, vcc_lo, v3, v5, vcc_lo", [](u64 x, u64 y, u64) { return x + y; }, "10 11 12"},
-        {"v_sub_co_u32 v8, vcc_lo, v2, v4\nv_sub_co_ci_u32 v9, vcc_lo, v3, v5, vcc_lo", [](u64 x, u64 y, u64) { return x - y; }, "10 11 12"},
-        {"v_subrev_co_u32 v8, vcc_lo, v2, v4\nv_subrev_co_ci_u32 v9, vcc_lo, v3, v5, vcc_lo", [](u64 x, u64 y, u64) { return y - x; }, "10 11 12"},
+         [](u64 x, u64 y, u64 z) {
+             return static_cast<u64>(i64{static_cast<i32>(x)} * static_cast<i32>(y)) + z;
+         },
+         "10 11"},
+        {"v_add_co_u32 v8, vcc_lo, v2, v4\nv_add_co_ci_u32 v9, vcc_lo, v3, v5, vcc_lo",
+         [](u64 x, u64 y, u64) { return x + y; }, "10 11 12"},
+        {"v_sub_co_u32 v8, vcc_lo, v2, v4\nv_sub_co_ci_u32 v9, vcc_lo, v3, v5, vcc_lo",
+         [](u64 x, u64 y, u64) { return x - y; }, "10 11 12"},
+        {"v_subrev_co_u32 v8, vcc_lo, v2, v4\nv_subrev_co_ci_u32 v9, vcc_lo, v3, v5, vcc_lo",
+         [](u64 x, u64 y, u64) { return y - x; }, "10 11 12"},
         {"v_fma_f64 v[8:9], v[2:3], v[4:5], v[6:7]\nv_add_f64 v[8:9], v[8:9], 1.0",
          [](u64 x, u64 y, u64 z) {
-             const double r = std::fma(std::bit_cast<double>(x), std::bit_cast<double>(y), std::bit_cast<double>(z)) + 1.0;
+             const double r =
+                 std::fma(std::bit_cast<double>(x), std::bit_cast<double>(y), std::bit_cast<double>(z)) + 1.0;
              return std::isnan(r) ? ~u64{0} : std::bit_cast<u64>(r);
-         }, "10 11 12"},
+         },
+         "10 11 12"},
     };
     for (const std::string generation : {"10", "11", "12"})
         for (const Wide& row : rows) {
@@ -381,8 +502,9 @@ TEST_CASE("wide integers and carries", "[valu]") {
                     const u64 want = row.expected(in[0][l], in[1][l], in[2][l]);
                     if (got == want || (want == ~u64{0} && std::isnan(std::bit_cast<double>(got)))) continue;
                     if (failures++ == 0)
-                        FAIL_CHECK(target_of(generation) << ": " << row.text << std::hex << " a=" << in[0][l] << " b=" << in[1][l]
-                                                         << " c=" << in[2][l] << " got " << got << ", expected " << want);
+                        FAIL_CHECK(target_of(generation)
+                                   << ": " << row.text << std::hex << " a=" << in[0][l] << " b=" << in[1][l]
+                                   << " c=" << in[2][l] << " got " << got << ", expected " << want);
                 }
             }
             CHECK(failures == 0);
@@ -398,7 +520,8 @@ TEST_CASE("EXEC masks writes and comparisons", "[valu]") {
             m.wave.v[1][l] = static_cast<u32>(l);
         }
         m.run("v_add_nc_u32 v0, 5, v1\nv_cmp_gt_u32 vcc_lo, 20, v1\nv_cmp_lt_i32 s4, -1, v1");
-        for (int l = 0; l < kLanes; ++l) CHECK(m.wave.v[0][l] == (0x0f0ff00f >> l & 1 ? static_cast<u32>(l) + 5 : 1000));
+        for (int l = 0; l < kLanes; ++l)
+            CHECK(m.wave.v[0][l] == (0x0f0ff00f >> l & 1 ? static_cast<u32>(l) + 5 : 1000));
         CHECK(m.wave.s[kVccLo] == (0x0f0ff00f & 0xfffff));
         CHECK(m.wave.s[4] == 0x0f0ff00f);
         m.run("v_cmpx_le_u32 16, v1");
@@ -412,7 +535,11 @@ TEST_CASE("DPP picks lanes", "[dpp]") {
         std::function<int(int)> source;  // -1: no source
     };
     const std::vector<Control> controls = {
-        {"quad_perm:[3,1,0,2]", [](int l) { const int p[] = {3, 1, 0, 2}; return l / 4 * 4 + p[l % 4]; }},
+        {"quad_perm:[3,1,0,2]",
+         [](int l) {
+             const int p[] = {3, 1, 0, 2};
+             return l / 4 * 4 + p[l % 4];
+         }},
         {"row_shl:3", [](int l) { return l % 16 + 3 < 16 ? l + 3 : -1; }},
         {"row_shr:5", [](int l) { return l % 16 >= 5 ? l - 5 : -1; }},
         {"row_ror:7", [](int l) { return l / 16 * 16 + (l % 16 + 9) % 16; }},
@@ -432,14 +559,18 @@ TEST_CASE("DPP picks lanes", "[dpp]") {
                             m.wave.v[0][l] = 500 + static_cast<u32>(l);
                             m.wave.v[1][l] = 100 + static_cast<u32>(l);
                         }
-                        const std::string text = std::string("v_mov_b32_dpp v0, v1 ") + c.text + " row_mask:0xf bank_mask:" +
-                                                 (bank == 0xf ? "0xf" : "0x5") + (bound ? " bound_ctrl:1" : "");
+                        const std::string text = std::string("v_mov_b32_dpp v0, v1 ") + c.text +
+                                                 " row_mask:0xf bank_mask:" + (bank == 0xf ? "0xf" : "0x5") +
+                                                 (bound ? " bound_ctrl:1" : "");
                         m.run(text);
                         for (int l = 0; l < kLanes; ++l) {
                             const int from = c.source(l);
                             const bool valid = from >= 0 && (exec >> from & 1);
-                            const bool written = (exec >> l & 1) && (bank >> l % 16 / 4 & 1) && (valid || bound);
-                            const u32 want = !written ? 500 + static_cast<u32>(l) : valid ? 100 + static_cast<u32>(from) : 0;
+                            const bool written =
+                                (exec >> l & 1) && (bank >> l % 16 / 4 & 1) && (valid || bound);
+                            const u32 want = !written ? 500 + static_cast<u32>(l)
+                                             : valid  ? 100 + static_cast<u32>(from)
+                                                      : 0;
                             INFO(target << " " << text << " lane " << l << " exec " << std::hex << exec);
                             REQUIRE(m.wave.v[0][l] == want);
                         }
@@ -455,9 +586,10 @@ TEST_CASE("cross-lane instructions", "[lane]") {
         }
         m.wave.s[2] = 0x76543210;
         m.wave.s[3] = 0xfedcba98;
-        m.run("ds_bpermute_b32 v3, v2, v1\nv_readlane_b32 s4, v1, 9\nv_permlanex16_b32 v4, v1, s2, s3\n"
-              "v_mbcnt_lo_u32_b32 v5, -1, 0\nds_swizzle_b32 v6, v1 offset:swizzle(SWAP,8)\n"
-              "v_mov_b32 v7, 0\nv_writelane_b32 v7, s4, 3\nv_readfirstlane_b32 s5, v1");
+        m.run(
+            "ds_bpermute_b32 v3, v2, v1\nv_readlane_b32 s4, v1, 9\nv_permlanex16_b32 v4, v1, s2, s3\n"
+            "v_mbcnt_lo_u32_b32 v5, -1, 0\nds_swizzle_b32 v6, v1 offset:swizzle(SWAP,8)\n"
+            "v_mov_b32 v7, 0\nv_writelane_b32 v7, s4, 3\nv_readfirstlane_b32 s5, v1");
         CHECK(m.wave.s[4] == 109);
         CHECK(m.wave.s[5] == 100);
         for (int l = 0; l < kLanes; ++l) {
@@ -477,9 +609,13 @@ TEST_CASE("SDWA selects and merges bytes and words", "[sdwa]") {
         m.wave.v[1][l] = 0x80c0e0f0 + static_cast<u32>(l);
         m.wave.v[2][l] = 0x01020304;
     }
-    m.run("v_mov_b32 v3, v0\nv_and_b32_sdwa v3, v1, v2 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:BYTE_1 src1_sel:DWORD\n"
-          "v_mov_b32 v4, v0\nv_add_nc_u32_sdwa v4, sext(v1), v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_3 src1_sel:BYTE_0\n"
-          "v_mov_b32 v5, v0\nv_or_b32_sdwa v5, v1, v2 dst_sel:BYTE_2 dst_unused:UNUSED_PAD src0_sel:BYTE_2 src1_sel:WORD_1");
+    m.run(
+        "v_mov_b32 v3, v0\nv_and_b32_sdwa v3, v1, v2 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE "
+        "src0_sel:BYTE_1 src1_sel:DWORD\n"
+        "v_mov_b32 v4, v0\nv_add_nc_u32_sdwa v4, sext(v1), v2 dst_sel:DWORD dst_unused:UNUSED_PAD "
+        "src0_sel:BYTE_3 src1_sel:BYTE_0\n"
+        "v_mov_b32 v5, v0\nv_or_b32_sdwa v5, v1, v2 dst_sel:BYTE_2 dst_unused:UNUSED_PAD src0_sel:BYTE_2 "
+        "src1_sel:WORD_1");
     for (int l = 0; l < kLanes; ++l) {
         const u32 v1 = 0x80c0e0f0 + static_cast<u32>(l);
         CHECK(m.wave.v[3][l] == (0x3344 | (((v1 >> 8 & 255) & 0x01020304) << 16)));
@@ -498,7 +634,9 @@ TEST_CASE("VOPD halves read before either writes", "[vopd]") {
             m.wave.v[2][l] = b(5.0f);
             m.wave.v[3][l] = b(7.0f);
         }
-        m.run("v_dual_mov_b32 v0, v1 :: v_dual_mov_b32 v1, v0\nv_dual_fmac_f32 v2, v0, v1 :: v_dual_cndmask_b32 v3, v2, v3");
+        m.run(
+            "v_dual_mov_b32 v0, v1 :: v_dual_mov_b32 v1, v0\nv_dual_fmac_f32 v2, v0, v1 :: "
+            "v_dual_cndmask_b32 v3, v2, v3");
         for (int l = 0; l < kLanes; ++l) {
             CHECK(f(m.wave.v[0][l]) == 3.0f + static_cast<float>(l));
             CHECK(f(m.wave.v[1][l]) == 2.0f);

@@ -13,7 +13,9 @@ constexpr int kLdsBytes = 64 * 1024;
 constexpr int kMaxThreads = 1024;
 
 /// Multiprocessors as the runtime reports them: workgroup processors hold two compute units each.
-int multiprocessors(const Target& t) { return t.compute_units / 2 > 0 ? t.compute_units / 2 : 1; }
+int multiprocessors(const Target& t) {
+    return t.compute_units / 2 > 0 ? t.compute_units / 2 : 1;
+}
 
 template <class T>
 void put(uint8_t* base, size_t offset, T value) {
@@ -82,42 +84,92 @@ void fill_r0000(uint8_t* p, const Target& t, int ordinal) {
 
 int attribute(const Target& t, int ordinal, int id, int& out) {
     switch (id) {
-        case 5: out = t.clock_khz; break;
-        case 9: out = 0; break;
-        case 10: out = 1; break;
-        case 16: out = t.integrated; break;
-        case 19: out = t.l2_bytes; break;
-        case 23: out = t.major; break;
-        case 24: out = 1; break;
+        case 5:
+            out = t.clock_khz;
+            break;
+        case 9:
+            out = 0;
+            break;
+        case 10:
+            out = 1;
+            break;
+        case 16:
+            out = t.integrated;
+            break;
+        case 19:
+            out = t.l2_bytes;
+            break;
+        case 23:
+            out = t.major;
+            break;
+        case 24:
+            out = 1;
+            break;
         case 26:
         case 27:
-        case 28: out = kMaxThreads; break;
-        case 29: out = 2147483647; break;
+        case 28:
+            out = kMaxThreads;
+            break;
+        case 29:
+            out = 2147483647;
+            break;
         case 30:
-        case 31: out = 65536; break;
-        case 56: out = kMaxThreads; break;
-        case 57: out = 2048; break;
-        case 59: out = t.bus_bits; break;
-        case 60: out = 1000000; break;
-        case 61: out = t.minor; break;
-        case 63: out = multiprocessors(t); break;
-        case 67: out = ordinal + 3; break;
-        case 68: out = 0; break;
+        case 31:
+            out = 65536;
+            break;
+        case 56:
+            out = kMaxThreads;
+            break;
+        case 57:
+            out = 2048;
+            break;
+        case 59:
+            out = t.bus_bits;
+            break;
+        case 60:
+            out = 1000000;
+            break;
+        case 61:
+            out = t.minor;
+            break;
+        case 63:
+            out = multiprocessors(t);
+            break;
+        case 67:
+            out = ordinal + 3;
+            break;
+        case 68:
+            out = 0;
+            break;
         case 69:
             if (kFlavor < 60) return kInvalidValue;
             out = 0;
             break;
-        case 71: out = 65536; break;
-        case 74: out = kLdsBytes; break;
+        case 71:
+            out = 65536;
+            break;
+        case 74:
+            out = kLdsBytes;
+            break;
         case 75:
             if (kFlavor < 60) return kInvalidValue;
             out = kLdsBytes;
             break;
-        case 87: out = 32; break;
-        case 88: out = 1; break;
-        case 10002: out = kLdsBytes; break;
-        case 10012: out = 0; break;
-        case 10015: out = multiprocessors(t); break;
+        case 87:
+            out = 32;
+            break;
+        case 88:
+            out = 1;
+            break;
+        case 10002:
+            out = kLdsBytes;
+            break;
+        case 10012:
+            out = 0;
+            break;
+        case 10015:
+            out = multiprocessors(t);
+            break;
         case 10017:
             if (kFlavor < 60) return kInvalidValue;
             out = 100000;
@@ -126,7 +178,8 @@ int attribute(const Target& t, int ordinal, int id, int& out) {
             if (kFlavor < 70) return kInvalidValue;
             out = 1;
             break;
-        default: return kInvalidValue;
+        default:
+            return kInvalidValue;
     }
     return kSuccess;
 }
@@ -153,7 +206,9 @@ GFXSIM_API int hipDriverGetVersion(int* version) {
     return record(kSuccess);
 }
 
-GFXSIM_API int hipRuntimeGetVersion(int* version) { return hipDriverGetVersion(version); }
+GFXSIM_API int hipRuntimeGetVersion(int* version) {
+    return hipDriverGetVersion(version);
+}
 
 GFXSIM_API int hipGetDeviceCount(int* count) {
     if (!count) return record(kInvalidValue);
@@ -228,7 +283,8 @@ GFXSIM_API int hipDeviceGetUuid(void* uuid, int ordinal) {
     return guarded([&](Runtime& rt) -> int {
         if (!rt.valid_device(ordinal)) return kInvalidDevice;
         if (!uuid) return kInvalidValue;
-        for (int i = 0; i < 16; ++i) static_cast<uint8_t*>(uuid)[i] = static_cast<uint8_t>(0x10 + i + ordinal);
+        for (int i = 0; i < 16; ++i)
+            static_cast<uint8_t*>(uuid)[i] = static_cast<uint8_t>(0x10 + i + ordinal);
         return kSuccess;
     });
 }
@@ -241,10 +297,14 @@ GFXSIM_API int hipDeviceSynchronize() {
 }
 
 // The plain name keeps the layout of release 5 in every release.
-GFXSIM_API int hipGetDeviceProperties(void* p, int ordinal) { return get_r0000(p, ordinal); }
+GFXSIM_API int hipGetDeviceProperties(void* p, int ordinal) {
+    return get_r0000(p, ordinal);
+}
 
 #if GFXSIM_FLAVOR >= 60
-GFXSIM_API int hipGetDevicePropertiesR0000(void* p, int ordinal) { return get_r0000(p, ordinal); }
+GFXSIM_API int hipGetDevicePropertiesR0000(void* p, int ordinal) {
+    return get_r0000(p, ordinal);
+}
 
 GFXSIM_API int hipGetDevicePropertiesR0600(void* p, int ordinal) {
     return guarded([&](Runtime& rt) -> int {

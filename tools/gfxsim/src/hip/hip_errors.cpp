@@ -53,11 +53,14 @@ constexpr ErrorName kNames[] = {
     {903, "hipErrorStreamCaptureUnmatched", "capture was not ended in the same stream as it began"},
     {904, "hipErrorStreamCaptureUnjoined", "capturing stream has unjoined work"},
     {905, "hipErrorStreamCaptureIsolation", "dependency created on uncaptured work in another stream"},
-    {906, "hipErrorStreamCaptureImplicit", "operation would make the legacy stream depend on a capturing blocking stream"},
+    {906, "hipErrorStreamCaptureImplicit",
+     "operation would make the legacy stream depend on a capturing blocking stream"},
     {907, "hipErrorCapturedEvent", "operation not permitted on an event last recorded in a capturing stream"},
-    {908, "hipErrorStreamCaptureWrongThread", "attempt to terminate a thread-local capture sequence from another thread"},
-    {910, "hipErrorGraphExecUpdateFailure", "the graph update was not performed because it included changes which "
-                                            "violated constraints specific to instantiated graph update"},
+    {908, "hipErrorStreamCaptureWrongThread",
+     "attempt to terminate a thread-local capture sequence from another thread"},
+    {910, "hipErrorGraphExecUpdateFailure",
+     "the graph update was not performed because it included changes which "
+     "violated constraints specific to instantiated graph update"},
     {999, "hipErrorUnknown", "unknown error"},
     {1052, "hipErrorRuntimeMemory", "runtime memory call returned error"},
     {1053, "hipErrorRuntimeOther", "runtime call other than memory returned error"},
@@ -71,13 +74,23 @@ const ErrorName& find(int code) {
 
 }  // namespace
 
-GFXSIM_API const char* hipGetErrorName(int error) { return find(error).name; }
+GFXSIM_API const char* hipGetErrorName(int error) {
+    return find(error).name;
+}
 
 // Release 5 gives the name for both.
-GFXSIM_API const char* hipGetErrorString(int error) { return kFlavor < 60 ? find(error).name : find(error).text; }
+GFXSIM_API const char* hipGetErrorString(int error) {
+    return kFlavor < 60 ? find(error).name : find(error).text;
+}
 
-GFXSIM_API int hipGetLastError() { return std::exchange(thread_state().last_error, 0); }
-GFXSIM_API int hipPeekAtLastError() { return thread_state().last_error; }
+GFXSIM_API int hipGetLastError() {
+    return std::exchange(thread_state().last_error, 0);
+}
+GFXSIM_API int hipPeekAtLastError() {
+    return thread_state().last_error;
+}
 #if GFXSIM_FLAVOR >= 60
-GFXSIM_API int hipExtGetLastError() { return std::exchange(thread_state().last_error, 0); }
+GFXSIM_API int hipExtGetLastError() {
+    return std::exchange(thread_state().last_error, 0);
+}
 #endif

@@ -7,7 +7,13 @@ using namespace ckitchen::gfxsim;
 
 namespace {
 
-/// True when [p, p + bytes) may be touched: inside one live allocation, or outside of all (plain host memory).
+/// What clients can allocate: a driver keeps a part for itself.
+uint64_t usable_memory(const Target& t) {
+    return t.memory_bytes - t.memory_bytes / 16;
+}
+
+/// True when [p, p + bytes) may be touched: inside one live allocation, or outside of all (plain host
+/// memory).
 bool accessible(const void* p, size_t bytes, bool& ours) {
     Allocation a;
     const uint64_t address = reinterpret_cast<uint64_t>(p);
@@ -33,7 +39,8 @@ int fill(void* dst, const void* pattern, size_t width, size_t count) {
     if (width == 1) {
         std::memset(dst, *static_cast<const uint8_t*>(pattern), count);
     } else {
-        for (size_t i = 0; i < count; ++i) std::memcpy(static_cast<uint8_t*>(dst) + i * width, pattern, width);
+        for (size_t i = 0; i < count; ++i)
+            std::memcpy(static_cast<uint8_t*>(dst) + i * width, pattern, width);
     }
     return kSuccess;
 }
@@ -43,7 +50,7 @@ int allocate(Runtime& rt, void** p, size_t bytes, MemoryKind kind, unsigned flag
     *p = nullptr;
     if (bytes == 0) return kSuccess;
     const int device = thread_state().device;
-    *p = MemoryMap::instance().allocate(bytes, kind, device, flags, rt.device(device).target->memory_bytes);
+    *p = MemoryMap::instance().allocate(bytes, kind, device, flags, usable_memory(*rt.device(device).target));
     return *p ? kSuccess : kOutOfMemory;
 }
 
@@ -118,7 +125,7 @@ GFXSIM_API int hipMemGetInfo(size_t* free_bytes, size_t* total) {
         if (!free_bytes || !total) return kInvalidValue;
         const int device = thread_state().device;
         *total = rt.device(device).target->memory_bytes;
-        *free_bytes = *total - MemoryMap::instance().used(device);
+        *free_bytes = usable_memory(*rt.device(device).target) - MemoryMap::instance().used(device);
         return kSuccess;
     });
 }
@@ -184,7 +191,8 @@ GFXSIM_API int hipPointerGetAttributes(void* out, const void* p) {
 GFXSIM_API int hipPointerGetAttribute(void* out, int attribute, const void* p) {
     return guarded([&](Runtime&) -> int {
         Allocation a;
-        if (!out || !p || !MemoryMap::instance().find(reinterpret_cast<uint64_t>(p), a) || !a.live) return kInvalidValue;
+        if (!out || !p || !MemoryMap::instance().find(reinterpret_cast<uint64_t>(p), a) || !a.live)
+            return kInvalidValue;
         const bool host = a.kind == MemoryKind::kHost;
         switch (attribute) {
             case 2: {  // memory type
@@ -208,7 +216,8 @@ GFXSIM_API int hipPointerGetAttribute(void* out, int attribute, const void* p) {
             case 12:  // range size
                 std::memcpy(out, &a.size, sizeof a.size);
                 return kSuccess;
-            default: return kInvalidValue;
+            default:
+                return kInvalidValue;
         }
     });
 }

@@ -16,12 +16,17 @@ constexpr int kVersionLimit = kFlavor == 52 ? 5 : 6;
 
 int load_error(LoadStatus status) {
     switch (status) {
-        case LoadStatus::kOk: return kSuccess;
-        case LoadStatus::kNotAnObject: return kFlavor < 63 ? kInvalidKernelFile : kInvalidImage;
+        case LoadStatus::kOk:
+            return kSuccess;
+        case LoadStatus::kNotAnObject:
+            return kFlavor < 63 ? kInvalidKernelFile : kInvalidImage;
         case LoadStatus::kWrongTarget:
-        case LoadStatus::kVersionTooNew: return kFlavor < 61 ? kSharedObjectInitFailed : kNoBinaryForGpu;
-        case LoadStatus::kOutOfMemory: return kOutOfMemory;
-        case LoadStatus::kMalformed: return kFlavor < 63 ? kSharedObjectInitFailed : kInvalidImage;
+        case LoadStatus::kVersionTooNew:
+            return kFlavor < 61 ? kSharedObjectInitFailed : kNoBinaryForGpu;
+        case LoadStatus::kOutOfMemory:
+            return kOutOfMemory;
+        case LoadStatus::kMalformed:
+            return kFlavor < 63 ? kSharedObjectInitFailed : kInvalidImage;
     }
     return kUnknownError;
 }
@@ -60,9 +65,12 @@ int collect_arguments(const Kernel& k, void** params, void** extra, std::vector<
     const void* buffer = nullptr;
     size_t size = 0;
     for (int i = 0; extra[i] != reinterpret_cast<void*>(3); i += 2) {
-        if (extra[i] == reinterpret_cast<void*>(1)) buffer = extra[i + 1];
-        else if (extra[i] == reinterpret_cast<void*>(2) && extra[i + 1]) size = *static_cast<const size_t*>(extra[i + 1]);
-        else return kInvalidValue;
+        if (extra[i] == reinterpret_cast<void*>(1))
+            buffer = extra[i + 1];
+        else if (extra[i] == reinterpret_cast<void*>(2) && extra[i + 1])
+            size = *static_cast<const size_t*>(extra[i + 1]);
+        else
+            return kInvalidValue;
         if (i >= 8) return kInvalidValue;
     }
     if (kFlavor >= 70 && size == 0 && k.explicit_args_size) return kInvalidValue;
@@ -72,8 +80,8 @@ int collect_arguments(const Kernel& k, void** params, void** extra, std::vector<
     return kSuccess;
 }
 
-int launch(void* f, const uint32_t (&grid)[3], const uint32_t (&block)[3], uint32_t dynamic_lds, void* stream_handle,
-           void** params, void** extra) {
+int launch(void* f, const uint32_t (&grid)[3], const uint32_t (&block)[3], uint32_t dynamic_lds,
+           void* stream_handle, void** params, void** extra) {
     return guarded([&](Runtime& rt) -> int {
         HipFunction* function = rt.function(f);
         if (!function) return kInvalidHandle;
@@ -157,7 +165,8 @@ GFXSIM_API int hipModuleGetFunction(void** function, void* module, const char* n
         HipModule& m = *static_cast<HipModule*>(module);
         if (kFlavor < 70 && m.device != thread_state().device) {
             // The real releases before 7 abort here as well.
-            std::fprintf(stderr, "gfxsim: Device mismatch from where this module is loaded (device %d, current %d)\n",
+            std::fprintf(stderr,
+                         "gfxsim: Device mismatch from where this module is loaded (device %d, current %d)\n",
                          m.device, thread_state().device);
             std::abort();
         }
@@ -189,7 +198,8 @@ GFXSIM_API int hipModuleGetGlobal(void** address, size_t* bytes, void* module, c
 }
 
 GFXSIM_API int hipModuleLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                                     unsigned bz, unsigned shared, void* stream, void** params, void** extra) {
+                                     unsigned bz, unsigned shared, void* stream, void** params,
+                                     void** extra) {
     return launch(f, {gx, gy, gz}, {bx, by, bz}, shared, stream, params, extra);
 }
 
@@ -208,13 +218,26 @@ GFXSIM_API int hipFuncGetAttribute(int* value, int attribute, void* f) {
         if (!function) return kInvalidDeviceFunction;
         const Kernel& k = *function->kernel;
         switch (attribute) {
-            case 0: *value = static_cast<int>(k.max_workgroup_size); break;
-            case 1: *value = static_cast<int>(k.group_segment_size); break;
-            case 2: *value = 0; break;
-            case 3: *value = static_cast<int>(k.private_segment_size); break;
-            case 4: *value = static_cast<int>(k.vgpr_count); break;
-            case 8: *value = kLdsBytes - static_cast<int>(k.group_segment_size); break;
-            default: return kInvalidValue;
+            case 0:
+                *value = static_cast<int>(k.max_workgroup_size);
+                break;
+            case 1:
+                *value = static_cast<int>(k.group_segment_size);
+                break;
+            case 2:
+                *value = 0;
+                break;
+            case 3:
+                *value = static_cast<int>(k.private_segment_size);
+                break;
+            case 4:
+                *value = static_cast<int>(k.vgpr_count);
+                break;
+            case 8:
+                *value = kLdsBytes - static_cast<int>(k.group_segment_size);
+                break;
+            default:
+                return kInvalidValue;
         }
         return kSuccess;
     });
@@ -230,7 +253,8 @@ GFXSIM_API int hipFuncSetAttribute(const void* f, int, int) {
     });
 }
 
-GFXSIM_API int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* f, int block_size, size_t shared) {
+GFXSIM_API int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* f, int block_size,
+                                                                  size_t shared) {
     return guarded([&](Runtime& rt) -> int {
         if (!blocks || block_size <= 0) return kInvalidValue;
         HipFunction* function = rt.function(f);
@@ -242,7 +266,8 @@ GFXSIM_API int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, v
         const int vgprs = (static_cast<int>(k.vgpr_count) + granule - 1) / granule * granule;
         const int waves = 4 * std::min(16, vgprs ? t.vgprs_per_simd / vgprs : 16);
         int n = std::min(32, waves / ((block_size + 31) / 32));
-        if (const size_t lds = k.group_segment_size + shared) n = std::min<int>(n, static_cast<int>(2 * kLdsBytes / lds));
+        if (const size_t lds = k.group_segment_size + shared)
+            n = std::min<int>(n, static_cast<int>(2 * kLdsBytes / lds));
         *blocks = n;
         return kSuccess;
     });

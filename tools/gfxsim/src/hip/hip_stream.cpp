@@ -5,7 +5,9 @@ using namespace ckitchen::gfxsim;
 
 namespace {
 
-int no_stream() { return kFlavor >= 70 ? kContextIsDestroyed : kInvalidHandle; }
+int no_stream() {
+    return kFlavor >= 70 ? kContextIsDestroyed : kInvalidHandle;
+}
 
 /// As HipEvent*, or nullptr when the handle is none.
 HipEvent* event_of(Runtime& rt, void* handle) {
@@ -28,7 +30,9 @@ GFXSIM_API int hipStreamCreateWithFlags(void** stream, unsigned flags) {
     });
 }
 
-GFXSIM_API int hipStreamCreate(void** stream) { return hipStreamCreateWithFlags(stream, 0); }
+GFXSIM_API int hipStreamCreate(void** stream) {
+    return hipStreamCreateWithFlags(stream, 0);
+}
 
 GFXSIM_API int hipStreamDestroy(void* stream) {
     return guarded([&](Runtime& rt) -> int {
@@ -203,7 +207,9 @@ GFXSIM_API int hipEventCreateWithFlags(void** event, unsigned flags) {
     });
 }
 
-GFXSIM_API int hipEventCreate(void** event) { return hipEventCreateWithFlags(event, 0); }
+GFXSIM_API int hipEventCreate(void** event) {
+    return hipEventCreateWithFlags(event, 0);
+}
 
 GFXSIM_API int hipEventRecord(void* event, void* stream) {
     return guarded([&](Runtime& rt) -> int {
@@ -242,7 +248,8 @@ GFXSIM_API int hipEventElapsedTime(float* milliseconds, void* start, void* stop)
         HipEvent* a = event_of(rt, start);
         HipEvent* b = event_of(rt, stop);
         constexpr unsigned kDisableTiming = 2;
-        if (!a || !b || !a->recorded || !b->recorded || ((a->flags | b->flags) & kDisableTiming)) return kInvalidHandle;
+        if (!a || !b || !a->recorded || !b->recorded || ((a->flags | b->flags) & kDisableTiming))
+            return kInvalidHandle;
         *milliseconds = std::chrono::duration<float, std::milli>(b->time - a->time).count();
         return kSuccess;
     });

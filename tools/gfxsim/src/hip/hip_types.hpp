@@ -47,6 +47,12 @@ enum HipError : int {
 
 enum CaptureMode : int { kCaptureGlobal = 0, kCaptureThreadLocal = 1, kCaptureRelaxed = 2 };
 enum CaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalidated = 2 };
-enum CopyKind : int { kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3, kCopyDefault = 4 };
+enum CopyKind : int {
+    kHostToHost = 0,
+    kHostToDevice = 1,
+    kDeviceToHost = 2,
+    kDeviceToDevice = 3,
+    kCopyDefault = 4
+};
 
 }  // namespace ckitchen::gfxsim

@@ -23,7 +23,8 @@ Runtime::Runtime() {
         if (name.empty()) continue;
         const Target* target = find_target(name);
         if (!target) {
-            std::fprintf(stderr, "gfxsim: GFXSIM_DEVICES names '%s', which is not simulated: no devices\n", name.c_str());
+            std::fprintf(stderr, "gfxsim: GFXSIM_DEVICES names '%s', which is not simulated: no devices\n",
+                         name.c_str());
             devices_.clear();
             return;
         }
@@ -70,7 +71,8 @@ int Runtime::refuse_in_capture(int error, bool any_mode) {
     const CaptureMode mode = thread_state().capture_mode;
     bool refused = false;
     for (HipStream* s : capturing()) {
-        const bool mine = s->capture_thread == std::this_thread::get_id() && s->capture_mode != kCaptureRelaxed;
+        const bool mine =
+            s->capture_thread == std::this_thread::get_id() && s->capture_mode != kCaptureRelaxed;
         const bool global = mode == kCaptureGlobal && s->capture_mode == kCaptureGlobal;
         if (!any_mode && (mode == kCaptureRelaxed || (!mine && !global))) continue;
         s->capture = kCaptureInvalidated;
@@ -105,8 +107,10 @@ ThreadState& thread_state() {
 
 int record(int error) {
     int& last = thread_state().last_error;
-    if (kFlavor < 70) last = error;
-    else if (error != kSuccess && error != kNotReady) last = error;
+    if (kFlavor < 70)
+        last = error;
+    else if (error != kSuccess && error != kNotReady)
+        last = error;
     return error;
 }
 

@@ -69,8 +69,8 @@ class Runtime {
     HipDevice& device(int ordinal) { return devices_[ordinal]; }
     bool valid_device(int ordinal) const { return ordinal >= 0 && ordinal < device_count(); }
 
-    /// A stream handle as given by a client; nullptr when it is none of ours. The null handle and the legacy one
-    /// (1) mean the current device's default stream, 2 the per-thread one (here: the same).
+    /// A stream handle as given by a client; nullptr when it is none of ours. The null handle and the legacy
+    /// one (1) mean the current device's default stream, 2 the per-thread one (here: the same).
     HipStream* stream(void* handle);
     HipFunction* function(void* handle);
 
@@ -79,7 +79,8 @@ class Runtime {
 
     /// Runs work on a stream: at once, or into the recording when the stream captures.
     int submit(HipStream& stream, Work work, bool recordable = true);
-    /// A call that a capture forbids: the error to return (0 when allowed); captures that object are invalidated.
+    /// A call that a capture forbids: the error to return (0 when allowed); captures that object are
+    /// invalidated.
     int refuse_in_capture(int error, bool any_mode);
     /// As above for a wait on or a query of `stream`.
     int refuse_wait_in_capture(HipStream* stream);
