@@ -4,6 +4,8 @@
 #include "types.h"
 
 #define CK_DEVICE __attribute__((device, always_inline)) inline
+// Behind the parameters of a lambda: what it captures would otherwise lie in memory.
+#define CK_INLINE_LAMBDA __attribute__((always_inline))
 #define CK_SHARED __attribute__((shared))
 #define CK_UNROLL _Pragma("clang loop unroll(full)")
 #define CK_NO_UNROLL _Pragma("clang loop unroll(disable)")
@@ -117,6 +119,17 @@ CK_DEVICE void local_barrier() {
 #endif
 }
 
+// Barrier that orders accesses to global memory too, among the waves of a workgroup.
+CK_DEVICE void workgroup_barrier() {
+#if defined(__AMDGCN__)
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+#else
+    __syncthreads();
+#endif
+}
+
 // Orders accesses of one wave's lanes to local memory that no other wave touches.
 CK_DEVICE void wave_local_fence() {
 #if defined(__AMDGCN__)
@@ -131,6 +144,16 @@ CK_DEVICE void wave_local_fence() {
 #endif
 #else
     __nvvm_bar_warp_sync(0xffffffffu);
+#endif
+}
+
+// The value that lane `lane` holds. All lanes of the wave take part.
+CK_DEVICE float value_of_lane(float value, uint32_t lane) {
+    const int32_t bits = __builtin_bit_cast(int32_t, value);
+#if defined(__AMDGCN__)
+    return __builtin_bit_cast(float, __builtin_amdgcn_readlane(bits, static_cast<int32_t>(lane)));
+#else
+    return __builtin_bit_cast(float, __nvvm_shfl_sync_idx_i32(-1, bits, static_cast<int32_t>(lane), 31));
 #endif
 }
 
