@@ -6,10 +6,17 @@
 
 namespace ckitchen {
 
+CK_DEVICE uint32_t magnitude(float x) {
+    return __builtin_bit_cast(uint32_t, x) & 0x7fffffffu;
+}
+
+// Magnitude of an infinity; those of NaNs are larger.
+constexpr uint32_t kInfinity = 0x7f800000u;
+
 // 0 for what is not finite.
 CK_DEVICE uint32_t finite_magnitude(float x) {
-    const uint32_t bits = __builtin_bit_cast(uint32_t, x) & 0x7fffffffu;
-    return bits < 0x7f800000u ? bits : 0;
+    const uint32_t bits = magnitude(x);
+    return bits < kInfinity ? bits : 0;
 }
 
 CK_DEVICE uint32_t larger(uint32_t a, uint32_t b) {

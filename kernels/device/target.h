@@ -86,6 +86,15 @@ CK_DEVICE uint32_t lane_id() {
     return workitem_id() % kWaveSize;
 }
 
+// The same; what is computed from it is computed here, not kept in registers from an earlier place on.
+CK_DEVICE uint32_t lane_id_again() {
+    uint32_t lane = lane_id();
+#if defined(__AMDGCN__)
+    asm volatile("" : "+v"(lane));
+#endif
+    return lane;
+}
+
 // The address base + offset, where base is the same in all lanes. Both are hidden from the optimizer, so that
 // they reach the memory instruction as scalar base plus 32-bit lane offset instead of as 64-bit arithmetic in
 // every lane.
@@ -99,6 +108,26 @@ CK_DEVICE uint64_t lane_address(uint64_t base, uint32_t offset) {
 
 CK_DEVICE uint64_t lane_address(uint64_t base, uint64_t offset) {
     return base + offset;
+}
+
+// A kernel's one argument again: what is read from it does not stay in scalar registers between here and
+// where it was read before. `args` is the kernel's own.
+template <typename Args>
+CK_DEVICE Args arguments_again(const Args& args) {
+#if defined(__AMDGCN__)
+    (void)args;
+    uint64_t segment = reinterpret_cast<uint64_t>(__builtin_amdgcn_kernarg_segment_ptr());
+    asm volatile("" : "+s"(segment));
+    const auto word = reinterpret_cast<const __attribute__((address_space(4))) uint32_t*>(segment);
+    struct Words {
+        uint32_t value[sizeof(Args) / 4];
+    } again;
+    CK_UNROLL
+    for (uint32_t index = 0; index < sizeof(Args) / 4; ++index) again.value[index] = word[index];
+    return __builtin_bit_cast(Args, again);
+#else
+    return args;
+#endif
 }
 
 // Barrier that orders accesses to local memory only. A full fence would also wait for the global loads that a
