@@ -31,10 +31,13 @@ CK_DEVICE void for_groups_of_piece(uint32_t group, float (&value)[kQuarters], Va
     }
 }
 
-// a / b, by the short division where it does.
-CK_DEVICE int64_t quotient(int64_t a, uint32_t b) {
-    if (static_cast<uint64_t>(a) >> 32 == 0) return static_cast<uint32_t>(a) / b;
-    return static_cast<int64_t>(static_cast<uint64_t>(a) / b);
+// a / b of numbers that are not negative, by the short division where it does.
+CK_DEVICE int64_t quotient(int64_t a, int64_t b) {
+    const uint64_t dividend = static_cast<uint64_t>(a);
+    const uint64_t divisor = static_cast<uint64_t>(b);
+    if ((dividend | divisor) >> 32 == 0)
+        return static_cast<uint32_t>(dividend) / static_cast<uint32_t>(divisor);
+    return static_cast<int64_t>(dividend / divisor);
 }
 
 // Group of the columns from `column` (a multiple of 16) on.
