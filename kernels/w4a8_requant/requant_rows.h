@@ -6,25 +6,46 @@
 
 namespace ckitchen {
 
-// What a lane holds: two pieces, the places they come from, and what belongs to their groups. There is one
-// copy of the arithmetic, for the first of them: the pieces change places after each turn, and two turns
-// bring them back.
+// Where a piece lies in the matrix.
+struct W4a8Place {
+    int64_t row;
+    int64_t column;
+    int64_t group;   // of its first column
+    uint32_t count;  // columns, 0 outside of the matrix
+
+    // Does a group begin at this quarter?
+    CK_DEVICE bool begins_group(const W4a8Groups& groups, uint32_t quarter) const {
+        if (quarter * kQuarterElements >= count) return false;
+        if (groups.pieces > 1) return quarter == 0 && column >> 4 == group * groups.pieces;
+        return (quarter & ((1u << (groups.shift - 2)) - 1)) == 0;
+    }
+};
+
+// What a lane holds: two pieces and the scales of their groups. There is one copy of the arithmetic, for the
+// first of them: the pieces change places after each turn, and two turns bring them back.
 struct W4a8Lane {
-    int64_t row[kWavePieces];
-    int64_t column[kWavePieces];
-    int64_t group[kWavePieces];      // of the piece's first column
-    uint32_t count[kWavePieces];     // columns, 0 outside of the matrix
+    int64_t first_row;               // of what the workgroup holds
+    int64_t first_column;            // likewise
+    uint32_t width_log2;             // a row takes 2^width_log2 of the workgroup's elements
+    uint32_t index;                  // of the first piece among them
     uint32_t ordinary[kWavePieces];  // 1: every weight is 0 or not smaller than 2^-40
     WavePieces weight;
     float scale[kWavePieces][kQuarters];
-    float minimum[kWavePieces][kQuarters];
 
-    CK_DEVICE void place(const W4a8RequantArgs& args, int piece, int64_t at_row, int64_t at_column) {
-        row[piece] = at_row;
-        column[piece] = at_column;
-        group[piece] = first_group_of_piece(args.groups, at_column);
-        count[piece] = at_row < args.rows ? piece_count(at_column, args.k) : 0;
+    // Places are computed where they are used: registers are scarcer than time.
+    CK_DEVICE W4a8Place place_of(const W4a8RequantArgs& args, uint32_t at) const {
+        W4a8Place place;
+        place.row = first_row + (at >> width_log2);
+        place.column = first_column + (at & ((1u << width_log2) - 1));
+        place.group = first_group_of_piece(args.groups, place.column);
+        place.count = place.row < args.rows ? piece_count(place.column, args.k) : 0;
+        return place;
     }
+
+    CK_DEVICE W4a8Place place(const W4a8RequantArgs& args) const { return place_of(args, index); }
+
+    // From a piece of the lane to the other.
+    static constexpr uint32_t kOtherPiece = kWaveSize * kPieceElements;
 
     // Loads the weights as the quantizer sees them: what is not finite is 0 and counted; then the rotation,
     // rounded to the type, whose overflows are 0 as well. All lanes of the wave take part.
@@ -32,9 +53,13 @@ struct W4a8Lane {
     CK_DEVICE void load(const W4a8RequantArgs& args, LocalPointer<uint8_t> exchange, uint32_t& nonfinite) {
         const uint32_t size = element_size(args.type);
         uint64_t address[kWavePieces];
+        uint32_t count[kWavePieces];
         CK_UNROLL
-        for (int piece = 0; piece < kWavePieces; ++piece)
-            address[piece] = args.weight + (row[piece] * args.ldw + column[piece]) * size;
+        for (int piece = 0; piece < kWavePieces; ++piece) {
+            const W4a8Place place = place_of(args, index + piece * kOtherPiece);
+            address[piece] = args.weight + (place.row * args.ldw + place.column) * size;
+            count[piece] = place.count;
+        }
         weight.load<kPlace>(args.type, address, count);
         nonfinite += clear_nonfinite();
         if (args.rotate_group != 0) {
@@ -47,8 +72,8 @@ struct W4a8Lane {
             // Minus 1, a zero is larger than anything else.
             uint32_t smallest = ~0u;
             CK_UNROLL
-            for (int index = 0; index < kPieceElements; ++index) {
-                const uint32_t below = magnitude(weight.value[piece][index]) - 1;
+            for (int element = 0; element < kPieceElements; ++element) {
+                const uint32_t below = magnitude(weight.value[piece][element]) - 1;
                 smallest = below < smallest ? below : smallest;
             }
             ordinary[piece] = smallest >= magnitude(kOrdinaryLow) - 1 ? 1 : 0;
@@ -62,16 +87,16 @@ struct W4a8Lane {
         for (int piece = 0; piece < kWavePieces; ++piece) {
             uint32_t largest = 0;
             CK_UNROLL
-            for (int index = 0; index < kPieceElements; ++index)
-                largest = larger(largest, magnitude(weight.value[piece][index]));
+            for (int element = 0; element < kPieceElements; ++element)
+                largest = larger(largest, magnitude(weight.value[piece][element]));
             if (largest < kInfinity) continue;
             CK_UNROLL
-            for (int index = 0; index < kPieceElements; ++index) {
-                const float value = weight.value[piece][index];
+            for (int element = 0; element < kPieceElements; ++element) {
+                const float value = weight.value[piece][element];
                 const bool finite = magnitude(value) < kInfinity;
-                weight.value[piece][index] = finite ? value : 0.0f;
+                weight.value[piece][element] = finite ? value : 0.0f;
                 cleared += finite ? 0 : 1;
-                if (index % 4 == 3) scheduling_boundary();
+                if (element % 4 == 3) scheduling_boundary();
             }
         }
         return cleared;
@@ -85,29 +110,17 @@ struct W4a8Lane {
     }
 
     CK_DEVICE void exchange_pieces() {
-        exchange_values(row[0], row[1]);
-        exchange_values(column[0], column[1]);
-        exchange_values(group[0], group[1]);
-        exchange_values(count[0], count[1]);
+        index ^= kOtherPiece;
         exchange_values(ordinary[0], ordinary[1]);
         CK_UNROLL
-        for (int index = 0; index < kPieceElements; ++index)
-            exchange_values(weight.value[0][index], weight.value[1][index]);
+        for (int element = 0; element < kPieceElements; ++element)
+            exchange_values(weight.value[0][element], weight.value[1][element]);
         CK_UNROLL
-        for (int quarter = 0; quarter < kQuarters; ++quarter) {
+        for (int quarter = 0; quarter < kQuarters; ++quarter)
             exchange_values(scale[0][quarter], scale[1][quarter]);
-            exchange_values(minimum[0][quarter], minimum[1][quarter]);
-        }
     }
 
     // The following concern the first piece.
-
-    // Does a group begin at this quarter?
-    CK_DEVICE bool begins_group(const W4a8Groups& groups, uint32_t quarter) const {
-        if (quarter * kQuarterElements >= count[0]) return false;
-        if (groups.pieces > 1) return quarter == 0 && column[0] >> 4 == group[0] * groups.pieces;
-        return (quarter & ((1u << (groups.shift - 2)) - 1)) == 0;
-    }
 
     CK_DEVICE void extremes(const W4a8RequantArgs& args, float (&a)[kQuarters], float (&b)[kQuarters]) const {
         piece_extremes(args.layout, args.groups.size, weight.value[0], a, b);
@@ -121,17 +134,16 @@ struct W4a8Lane {
     // Scales of groups that lie within a piece.
     CK_DEVICE void scale_by_extremes(const W4a8RequantArgs& args, const float (&a)[kQuarters],
                                      const float (&b)[kQuarters]) {
-        CK_UNROLL
-        for (int quarter = 0; quarter < kQuarters; ++quarter) minimum[0][quarter] = b[quarter];
         for_groups_of_piece(args.groups.size, scale[0], [&](uint32_t quarter) CK_INLINE_LAMBDA {
-            return scale_of_extremes(args.layout, a[quarter], minimum[0][quarter]);
+            return scale_of_extremes(args.layout, a[quarter], b[quarter]);
         });
         if (args.layout != kW4a8Asymmetric) return;
+        const W4a8Place here = place(args);
         CK_UNROLL
         for (uint32_t quarter = 0; quarter < kQuarters; ++quarter) {
-            if (begins_group(args.groups, quarter))
-                store_correction(args, row[0], group_of_quarter(args.groups, group[0], quarter),
-                                 scale[0][quarter], minimum[0][quarter]);
+            if (here.begins_group(args.groups, quarter))
+                store_correction(args, here.row, group_of_quarter(args.groups, here.group, quarter),
+                                 scale[0][quarter], b[quarter]);
         }
     }
 
@@ -148,23 +160,25 @@ struct W4a8Lane {
     }
 
     // Bits of the largest magnitude that a piece decodes to before s_channel is known. Without a codebook
-    // the codes are final and are stored.
+    // the codes are final and are stored; `minimum` are the smallest weights of the groups.
     template <LoadPlace kPlace>
-    CK_DEVICE uint32_t largest(const W4a8RequantArgs& args, const W4a8Codebook& codebook) const {
+    CK_DEVICE uint32_t largest(const W4a8RequantArgs& args, const W4a8Codebook& codebook,
+                               const float (&minimum)[kQuarters]) const {
+        const W4a8Place here = place(args);
         if (args.layout == kW4a8Codebook)
-            return piece_codebook_max(codebook, args.groups.size, count[0], weight.value[0], scale[0],
+            return piece_codebook_max(codebook, args.groups.size, here.count, weight.value[0], scale[0],
                                       ordinary[0] != 0);
         uint32_t result = 0;
         const Uint32x2 codes =
-            piece_linear_codes(args, W4a8Draw(args, row[0], column[0]), count[0], weight.value[0], scale[0],
-                               minimum[0], ordinary[0] != 0, result);
-        store_piece<kPlace>(args, codes);
+            piece_linear_codes(args, W4a8Draw(args, here.row, here.column), here.count, weight.value[0],
+                               scale[0], minimum, ordinary[0] != 0, result);
+        store_piece<kPlace>(args, here, codes);
         return result;
     }
 
     template <LoadPlace kPlace>
-    CK_DEVICE void store_piece(const W4a8RequantArgs& args, Uint32x2 codes) const {
-        store_codes<kPlace>(args.packed + row[0] * args.ld_packed + column[0] / 2, count[0], codes);
+    static CK_DEVICE void store_piece(const W4a8RequantArgs& args, const W4a8Place& here, Uint32x2 codes) {
+        store_codes<kPlace>(args.packed + here.row * args.ld_packed + here.column / 2, here.count, codes);
     }
 
     // Stores scale / s_channel of the groups that begin in the piece. With a codebook, chooses and stores the
@@ -172,18 +186,19 @@ struct W4a8Lane {
     template <LoadPlace kPlace>
     CK_DEVICE void finish(const W4a8RequantArgs& args, float s_channel, float level_of_lane,
                           LocalPointer<uint8_t> memory) const {
+        const W4a8Place here = place(args);
         float s_rel[kQuarters];
         for_groups_of_piece(args.groups.size, s_rel, [&](uint32_t quarter) CK_INLINE_LAMBDA {
             const uint32_t bits = encode_s_rel(args, scale[0][quarter], s_channel);
-            if (begins_group(args.groups, quarter))
-                store_s_rel(args, row[0], group_of_quarter(args.groups, group[0], quarter), bits);
+            if (here.begins_group(args.groups, quarter))
+                store_s_rel(args, here.row, group_of_quarter(args.groups, here.group, quarter), bits);
             return args.scale_type == kW4a8ScaleE4m3 ? e4m3_to_float(bits) : __builtin_bit_cast(float, bits);
         });
         if (args.layout != kW4a8Codebook) return;
         const Uint32x2 codes =
-            piece_codebook_codes(args, W4a8Draw(args, row[0], column[0]), weight.value[0], s_channel,
+            piece_codebook_codes(args, W4a8Draw(args, here.row, here.column), weight.value[0], s_channel,
                                  ordinary[0] != 0, s_rel, level_of_lane, memory);
-        store_piece<kPlace>(args, codes);
+        store_piece<kPlace>(args, here, codes);
     }
 
     static CK_DEVICE uint32_t encode_s_rel(const W4a8RequantArgs& args, float scale, float s_channel) {
@@ -281,12 +296,10 @@ struct W4a8RequantWhole {
         const bool wide = kernel_args.groups.pieces > 1;
         W4a8RequantArgs args = arguments_again(kernel_args);
         W4a8Lane lane;
-        CK_UNROLL
-        for (int piece = 0; piece < kWavePieces; ++piece) {
-            const uint32_t index = wave_id() * kWaveElements + piece_index(piece);
-            lane.place(args, piece, first + (index >> args.width_log2),
-                       index & ((1u << args.width_log2) - 1));
-        }
+        lane.first_row = first;
+        lane.first_column = 0;
+        lane.width_log2 = args.width_log2;
+        lane.index = wave_id() * kWaveElements + piece_index(0);
         lane.load<kPlace>(args, exchange, nonfinite);
         const W4a8Codebook codebook = w4a8_share_codebook(level_of_lane, exchange);
         args = arguments_again(kernel_args);
@@ -327,8 +340,10 @@ struct W4a8RequantWhole {
         uint32_t largest[kWavePieces] = {0, 0};
         CK_NO_UNROLL
         for (uint32_t turn = 0; turn < kWavePieces; ++turn) {
+            float minimum[kQuarters] = {0.0f, 0.0f, 0.0f, 0.0f};
+            if (args.layout == kW4a8Asymmetric) load_minimum(args, lane, local, minimum);
             largest[0] = largest[1];
-            largest[1] = lane.largest<kPlace>(args, codebook);
+            largest[1] = lane.largest<kPlace>(args, codebook, minimum);
             lane.exchange_pieces();
         }
         // Results of groups have been read from other waves' memory, which those are about to overwrite.
@@ -338,8 +353,8 @@ struct W4a8RequantWhole {
         CK_NO_UNROLL
         for (uint32_t turn = 0; turn < kWavePieces; ++turn) {
             const float s_channel = w4a8_s_channel(largest[0]);
-            if (lane.column[0] == 0 && lane.row[0] < args.rows)
-                w4a8_store_s_channel(args, lane.row[0], s_channel);
+            const W4a8Place here = lane.place(args);
+            if (here.column == 0 && here.row < args.rows) w4a8_store_s_channel(args, here.row, s_channel);
             lane.finish<kPlace>(args, s_channel, level_of_lane, exchange);
             lane.exchange_pieces();
             largest[0] = largest[1];
@@ -386,20 +401,35 @@ struct W4a8RequantWhole {
             }
         }
         local_barrier();
-        CK_UNROLL
-        for (int piece = 0; piece < kWavePieces; ++piece) {
-            const uint32_t index = wave_id() * kWaveElements + piece_index(piece);
-            const uint32_t group =
-                (index >> args.width_log2) * row_groups + static_cast<uint32_t>(lane.group[piece]);
-            const bool exists = lane.count[piece] != 0;
-            const float scale = exists ? *part(local, kPartScale, group) : 1.0f;
+        CK_NO_UNROLL
+        for (uint32_t turn = 0; turn < kWavePieces; ++turn) {
+            const W4a8Place here = lane.place(args);
+            const float scale = here.count != 0 ? *part(local, kPartScale, group_of(args, lane, here)) : 1.0f;
             CK_UNROLL
-            for (int quarter = 0; quarter < kQuarters; ++quarter) lane.scale[piece][quarter] = scale;
-            if (kSums) continue;
-            const float minimum = exists ? *part(local, kPartMinimum, group) : 0.0f;
-            CK_UNROLL
-            for (int quarter = 0; quarter < kQuarters; ++quarter) lane.minimum[piece][quarter] = minimum;
+            for (int quarter = 0; quarter < kQuarters; ++quarter) lane.scale[0][quarter] = scale;
+            lane.exchange_pieces();
         }
+    }
+
+    // Index of a piece's group among those of all the workgroup's rows.
+    static CK_DEVICE uint32_t group_of(const W4a8RequantArgs& args, const W4a8Lane& lane,
+                                       const W4a8Place& here) {
+        return (lane.index >> args.width_log2) * static_cast<uint32_t>(args.row_groups) +
+               static_cast<uint32_t>(here.group);
+    }
+
+    // The smallest weights of the first piece's groups.
+    static CK_DEVICE void load_minimum(const W4a8RequantArgs& args, const W4a8Lane& lane,
+                                       LocalPointer<uint8_t> local, float (&minimum)[kQuarters]) {
+        if (args.groups.pieces == 1) {
+            float largest[kQuarters];
+            lane.extremes(args, largest, minimum);
+            return;
+        }
+        const W4a8Place here = lane.place(args);
+        const float value = here.count != 0 ? *part(local, kPartMinimum, group_of(args, lane, here)) : 0.0f;
+        CK_UNROLL
+        for (int quarter = 0; quarter < kQuarters; ++quarter) minimum[quarter] = value;
     }
 };
 
@@ -484,9 +514,10 @@ struct W4a8RequantAny {
              first += kWaves * kWaveElements) {
             W4a8RequantArgs args = arguments_again(kernel_args);
             W4a8Lane lane;
-            CK_UNROLL
-            for (int piece = 0; piece < kWavePieces; ++piece)
-                lane.place(args, piece, row, first + piece_index(piece));
+            lane.first_row = row;
+            lane.first_column = first;
+            lane.width_log2 = __builtin_ctz(kWaveElements);
+            lane.index = piece_index(0);
             lane.load<kPlace>(args, exchange, nonfinite);
             const W4a8Codebook codebook = w4a8_share_codebook(level_of_lane, exchange);
             CK_NO_UNROLL
@@ -494,15 +525,16 @@ struct W4a8RequantAny {
                 args = arguments_again(kernel_args);
                 float a[kQuarters];
                 float b[kQuarters];
+                float minimum[kQuarters];
                 if (pass == kExtremes) {
-                    lane.extremes(args, a, b);
+                    lane.extremes(args, a, minimum);
                     if (wide) {
-                        store_parts(args, lane, a[0], b[0]);
+                        store_parts(args, lane, a[0], minimum[0]);
                     } else {
-                        lane.scale_by_extremes(args, a, b);
+                        lane.scale_by_extremes(args, a, minimum);
                     }
                 } else {
-                    load_scales(args, lane);
+                    load_scales(args, lane, minimum);
                 }
                 CK_NO_UNROLL
                 for (uint32_t sum = 0; sum < sums; ++sum) {
@@ -515,7 +547,7 @@ struct W4a8RequantAny {
                 }
                 args = arguments_again(kernel_args);
                 if (pass == kLargest || (!wide && pass == kExtremes)) {
-                    largest = larger(largest, lane.largest<kPlace>(args, codebook));
+                    largest = larger(largest, lane.largest<kPlace>(args, codebook, minimum));
                     if (!wide) store_scales(args, lane);
                 }
                 args = arguments_again(kernel_args);
@@ -527,31 +559,37 @@ struct W4a8RequantAny {
     }
 
     static CK_DEVICE void store_parts(const W4a8RequantArgs& args, const W4a8Lane& lane, float a, float b) {
-        if (lane.count[0] == 0) return;
-        *part(args, kPartA, lane.column[0] >> 4) = a;
-        *part(args, kPartB, lane.column[0] >> 4) = b;
+        const W4a8Place here = lane.place(args);
+        if (here.count == 0) return;
+        *part(args, kPartA, here.column >> 4) = a;
+        *part(args, kPartB, here.column >> 4) = b;
     }
 
     // Scales of groups within a piece, for the last pass.
     static CK_DEVICE void store_scales(const W4a8RequantArgs& args, const W4a8Lane& lane) {
+        const W4a8Place here = lane.place(args);
         CK_UNROLL
         for (uint32_t quarter = 0; quarter < kQuarters; ++quarter) {
-            if (lane.begins_group(args.groups, quarter))
-                *part(args, kPartScale, group_of_quarter(args.groups, lane.group[0], quarter)) =
+            if (here.begins_group(args.groups, quarter))
+                *part(args, kPartScale, group_of_quarter(args.groups, here.group, quarter)) =
                     lane.scale[0][quarter];
         }
     }
 
-    static CK_DEVICE void load_scales(const W4a8RequantArgs& args, W4a8Lane& lane) {
+    static CK_DEVICE void load_scales(const W4a8RequantArgs& args, W4a8Lane& lane,
+                                      float (&minimum)[kQuarters]) {
+        const W4a8Place here = lane.place(args);
         for_groups_of_piece(args.groups.size, lane.scale[0], [&](uint32_t quarter) CK_INLINE_LAMBDA {
-            if (quarter * kQuarterElements >= lane.count[0]) return 1.0f;
-            return *part(args, kPartScale, group_of_quarter(args.groups, lane.group[0], quarter));
+            if (quarter * kQuarterElements >= here.count) return 1.0f;
+            return *part(args, kPartScale, group_of_quarter(args.groups, here.group, quarter));
         });
-        if (args.layout != kW4a8Asymmetric) return;
-        for_groups_of_piece(args.groups.size, lane.minimum[0], [&](uint32_t quarter) CK_INLINE_LAMBDA {
-            if (quarter * kQuarterElements >= lane.count[0]) return 0.0f;
-            return *part(args, kPartMinimum, group_of_quarter(args.groups, lane.group[0], quarter));
-        });
+        CK_UNROLL
+        for (int quarter = 0; quarter < kQuarters; ++quarter) minimum[quarter] = 0.0f;
+        // With an asymmetric layout only groups of several pieces have a second pass.
+        if (args.layout != kW4a8Asymmetric || here.count == 0) return;
+        const float value = *part(args, kPartMinimum, here.group);
+        CK_UNROLL
+        for (int quarter = 0; quarter < kQuarters; ++quarter) minimum[quarter] = value;
     }
 
     // Scales of groups of several pieces from the pieces' partial results: one work-item joins a group.
