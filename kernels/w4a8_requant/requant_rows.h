@@ -300,12 +300,15 @@ struct W4a8RequantWhole {
         lane.first_column = 0;
         lane.width_log2 = args.width_log2;
         lane.index = wave_id() * kWaveElements + piece_index(0);
-        lane.load<kPlace>(args, exchange, nonfinite);
+        // Waves beyond the end of the row only wait at the barriers.
+        const uint32_t row_index = wave_id() * kWaveElements & ((1u << args.width_log2) - 1);
+        const uint32_t turns = row_index == 0 || row_index < args.k ? kWavePieces : 0;
+        if (turns != 0) lane.load<kPlace>(args, exchange, nonfinite);
         const W4a8Codebook codebook = w4a8_share_codebook(level_of_lane, exchange);
         args = arguments_again(kernel_args);
 
         CK_NO_UNROLL
-        for (uint32_t turn = 0; turn < kWavePieces; ++turn) {
+        for (uint32_t turn = 0; turn < turns; ++turn) {
             float a[kQuarters];
             float b[kQuarters];
             lane.extremes(args, a, b);
@@ -316,13 +319,13 @@ struct W4a8RequantWhole {
             }
             lane.exchange_pieces();
         }
-        if (wide) scale_groups<false>(args, first, lane, local);
+        if (wide) scale_groups<false>(args, first, turns, lane, local);
         args = arguments_again(kernel_args);
         const int refinements = args.layout == kW4a8Codebook ? 2 : 0;
         CK_NO_UNROLL
         for (int pass = 0; pass < refinements; ++pass) {
             CK_NO_UNROLL
-            for (uint32_t turn = 0; turn < kWavePieces; ++turn) {
+            for (uint32_t turn = 0; turn < turns; ++turn) {
                 float a[kQuarters];
                 float b[kQuarters];
                 lane.sums(args, codebook, a, b);
@@ -333,13 +336,13 @@ struct W4a8RequantWhole {
                 }
                 lane.exchange_pieces();
             }
-            if (wide) scale_groups<true>(args, first, lane, local);
+            if (wide) scale_groups<true>(args, first, turns, lane, local);
         }
 
         args = arguments_again(kernel_args);
         uint32_t largest[kWavePieces] = {0, 0};
         CK_NO_UNROLL
-        for (uint32_t turn = 0; turn < kWavePieces; ++turn) {
+        for (uint32_t turn = 0; turn < turns; ++turn) {
             float minimum[kQuarters] = {0.0f, 0.0f, 0.0f, 0.0f};
             if (args.layout == kW4a8Asymmetric) load_minimum(args, lane, local, minimum);
             largest[0] = largest[1];
@@ -351,7 +354,7 @@ struct W4a8RequantWhole {
         larger_of_rows(largest, args.width_log2, local);
         args = arguments_again(kernel_args);
         CK_NO_UNROLL
-        for (uint32_t turn = 0; turn < kWavePieces; ++turn) {
+        for (uint32_t turn = 0; turn < turns; ++turn) {
             const float s_channel = w4a8_s_channel(largest[0]);
             const W4a8Place here = lane.place(args);
             if (here.column == 0 && here.row < args.rows) w4a8_store_s_channel(args, here.row, s_channel);
@@ -375,8 +378,8 @@ struct W4a8RequantWhole {
 
     // Scales of groups of several pieces from the pieces' partial results: one work-item joins a group.
     template <bool kSums>
-    static CK_DEVICE void scale_groups(const W4a8RequantArgs& args, int64_t first_row, W4a8Lane& lane,
-                                       LocalPointer<uint8_t> local) {
+    static CK_DEVICE void scale_groups(const W4a8RequantArgs& args, int64_t first_row, uint32_t turns,
+                                       W4a8Lane& lane, LocalPointer<uint8_t> local) {
         local_barrier();
         const uint32_t row_groups = static_cast<uint32_t>(args.row_groups);
         const uint32_t groups = (kWaves * kWaveElements >> args.width_log2) * row_groups;
@@ -402,7 +405,7 @@ struct W4a8RequantWhole {
         }
         local_barrier();
         CK_NO_UNROLL
-        for (uint32_t turn = 0; turn < kWavePieces; ++turn) {
+        for (uint32_t turn = 0; turn < turns; ++turn) {
             const W4a8Place here = lane.place(args);
             const float scale = here.count != 0 ? *part(local, kPartScale, group_of(args, lane, here)) : 1.0f;
             CK_UNROLL
