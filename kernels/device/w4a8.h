@@ -50,9 +50,8 @@ CK_DEVICE int64_t group_of_quarter(const W4a8Groups& groups, int64_t first, uint
     return first + (quarter >> (groups.shift - 2));
 }
 
-// Level lane % 16 of the codes, before scaling. `given` is the address of 16 floats, or 0 for `levels`.
-CK_DEVICE float lane_level(uint64_t given, const float (&levels)[kW4a8Levels]) {
-    const uint32_t code = lane_id() % kW4a8Levels;
+// Level of a code before scaling. `given` is the address of 16 floats, or 0 for `levels`.
+CK_DEVICE float level_of_code(uint64_t given, const float (&levels)[kW4a8Levels], uint32_t code) {
     if (given != 0)
         return __builtin_bit_cast(float, reinterpret_cast<GlobalPointer<const UnalignedUint32>>(given)[code]);
     float level = levels[0];
@@ -62,6 +61,11 @@ CK_DEVICE float lane_level(uint64_t given, const float (&levels)[kW4a8Levels]) {
         level = code == index ? other : level;
     }
     return level;
+}
+
+// Level lane % 16.
+CK_DEVICE float lane_level(uint64_t given, const float (&levels)[kW4a8Levels]) {
+    return level_of_code(given, levels, lane_id() % kW4a8Levels);
 }
 
 CK_DEVICE float load_group_scale(uint64_t address, uint32_t type, int64_t index) {

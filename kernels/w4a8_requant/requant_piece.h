@@ -92,9 +92,11 @@ struct W4a8Neighbours {
     }
 };
 
-// 16 levels in local memory, kStride bytes apart.
-template <uint32_t kStride>
-struct W4a8LevelTable {
+// The levels of a group that every lane has for itself in local memory, level j of lane l at j * 128 + l * 4:
+// no bank conflicts.
+struct W4a8LaneTable {
+    static constexpr uint32_t kStride = kWaveSize * 4;
+
     LocalPointer<const uint8_t> table;
     float middle;  // level 7
     float top;     // level 15
@@ -126,12 +128,67 @@ struct W4a8LevelTable {
     }
 };
 
-using W4a8Codebook = W4a8LevelTable<4>;
+// The tensor's levels in local memory, behind 15 thresholds: the nearest level of x has as many levels before
+// it as there are thresholds below x.
+struct W4a8Codebook {
+    static constexpr uint32_t kLevelsAt = kW4a8Levels * 4;
+    static constexpr uint32_t kBytes = 2 * kLevelsAt;
 
-// The levels of a group that every lane has for itself, level j of lane l at j * 128 + l * 4: no bank
-// conflicts.
-constexpr uint32_t kLaneTableStride = kWaveSize * 4;
-using W4a8LaneTable = W4a8LevelTable<kLaneTableStride>;
+    LocalPointer<const uint8_t> table;
+    float middle;  // threshold 7
+
+    template <uint32_t kSpan>
+    CK_DEVICE uint32_t halve(float x, uint32_t offset) const {
+        const float threshold =
+            *reinterpret_cast<LocalPointer<const float>>(table + offset + (kSpan - 1) * 4);
+        return threshold < x ? offset + kSpan * 4 : offset;
+    }
+
+    CK_DEVICE float nearest_level(float x) const {
+        uint32_t offset = middle < x ? 8 * 4 : 0;
+        offset = halve<4>(x, offset);
+        offset = halve<2>(x, offset);
+        offset = halve<1>(x, offset);
+        return *reinterpret_cast<LocalPointer<const float>>(table + offset + kLevelsAt);
+    }
+};
+
+// Place of a float among all floats in ascending order, and back.
+CK_DEVICE int32_t float_order(float x) {
+    const int32_t bits = __builtin_bit_cast(int32_t, x);
+    return bits ^ (bits >> 31 & 0x7fffffff);
+}
+
+CK_DEVICE float float_of_order(int32_t order) {
+    return __builtin_bit_cast(float, order ^ (order >> 31 & 0x7fffffff));
+}
+
+// The largest number whose nearest level is `low` or one before it, where `high` is the level behind it. That
+// is about half way, but the distances that decide are rounded: what `upper` says of numbers between the two
+// changes once, and bisection finds the place.
+CK_DEVICE float w4a8_threshold(float low, float high) {
+    const auto upper = [&](float x)
+                           CK_INLINE_LAMBDA { return __builtin_fabsf(x - high) < __builtin_fabsf(x - low); };
+    // The distances are exact to half of their last place, so that the change is this near to the middle;
+    // where it is not, overflow or equal levels are at work.
+    const float middle = 0.5f * low + 0.5f * high;
+    const float around = (high - low) * 0x1p-20f;
+    const float begin = middle - around;
+    const float end = middle + around;
+    int32_t first = float_order(begin > low && !upper(begin) ? begin : low);
+    int32_t last = float_order(end < high && upper(end) ? end : high);
+    CK_NO_UNROLL
+    while (static_cast<uint32_t>(last) - static_cast<uint32_t>(first) > 1 && first < last) {
+        const uint32_t half = (static_cast<uint32_t>(last) - static_cast<uint32_t>(first)) / 2;
+        const int32_t between = static_cast<int32_t>(static_cast<uint32_t>(first) + half);
+        if (upper(float_of_order(between))) {
+            last = between;
+        } else {
+            first = between;
+        }
+    }
+    return float_of_order(first);
+}
 
 // clamp(rne(level * scale), -127, 127) of all levels, into this lane's table. All lanes of the wave take
 // part; `lane_level` is level lane % 16.
@@ -146,7 +203,7 @@ CK_DEVICE W4a8LaneTable build_lane_table(float level_of_lane, float scale, Local
         CK_UNROLL
         for (uint32_t next = 0; next < 4; ++next) {
             const float value = grid_value(value_of_lane(level_of_lane, code + next), scale);
-            *reinterpret_cast<LocalPointer<float>>(own + (code + next) * kLaneTableStride) = value;
+            *reinterpret_cast<LocalPointer<float>>(own + (code + next) * W4a8LaneTable::kStride) = value;
         }
     }
     return table;
@@ -191,8 +248,7 @@ CK_DEVICE void piece_sums(const W4a8Codebook& codebook, uint32_t group, const fl
         CK_UNROLL
         for (int within = 0; within < kQuarterElements; ++within) {
             const int index = quarter * kQuarterElements + within;
-            const W4a8Neighbours around = codebook.find(x[index]);
-            const float level = around.high_is_nearest(x[index]) ? around.high : around.low;
+            const float level = codebook.nearest_level(x[index]);
             product[within] = weight[index] * level;
             square[within] = level * level;
         }
@@ -221,8 +277,7 @@ CK_DEVICE uint32_t piece_codebook_max(const W4a8Codebook& codebook, uint32_t gro
         CK_UNROLL
         for (uint32_t within = 0; within < kQuarterElements; ++within) {
             const uint32_t index = quarter * kQuarterElements + within;
-            const W4a8Neighbours around = codebook.find(x[index]);
-            const float level = around.high_is_nearest(x[index]) ? around.high : around.low;
+            const float level = codebook.nearest_level(x[index]);
             largest = larger(largest, magnitude(level * scale[quarter]));
         }
         if (quarter * kQuarterElements < count) result = larger(result, largest);
@@ -273,7 +328,7 @@ CK_DEVICE Uint32x2 piece_codebook_codes(const W4a8RequantArgs& args, const W4a8D
             around[within] = table.find(x[quarter * kQuarterElements + within]);
         uint32_t code[kQuarterElements];
         if (args.stochastic != 0) {
-            const float second = table.level(kLaneTableStride);
+            const float second = table.level(W4a8LaneTable::kStride);
             CK_UNROLL
             for (uint32_t within = 0; within < kQuarterElements; ++within)
                 code[within] = around[within].drawn(x[quarter * kQuarterElements + within],

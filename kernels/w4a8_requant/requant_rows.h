@@ -250,18 +250,33 @@ CK_DEVICE void w4a8_store_count(const W4a8RequantArgs& args, uint32_t nonfinite)
 // results of the wave's pieces, results of groups, and the wave's copy of the codebook.
 enum W4a8Part : uint32_t { kPartA = 0, kPartB = 1, kPartScale = 2, kPartMinimum = 3, kPartCodebook = 4 };
 constexpr uint32_t kWaveParts = kWavePieces * kWaveSize;
-static_assert(kPartCodebook * kWaveParts * 4 + kW4a8Levels * 4 <= kRotationLocalBytes, "all parts fit");
-static_assert(kW4a8Levels * kLaneTableStride <= kRotationLocalBytes, "the tables fit");
+static_assert(kPartCodebook * kWaveParts * 4 + W4a8Codebook::kBytes <= kRotationLocalBytes, "all parts fit");
+static_assert(kW4a8Levels * W4a8LaneTable::kStride <= kRotationLocalBytes, "the tables fit");
 
-CK_DEVICE W4a8Codebook w4a8_share_codebook(float level_of_lane, LocalPointer<uint8_t> exchange) {
+// What a lane knows of the codebook: level lane % 16 and, where there is one, the threshold behind it.
+struct W4a8LaneLevel {
+    float level;
+    float threshold;
+
+    CK_DEVICE explicit W4a8LaneLevel(const W4a8RequantArgs& args)
+        : level(lane_level(args.codebook, args.levels)), threshold(0.0f) {
+        if (args.layout != kW4a8Codebook) return;
+        const uint32_t code = lane_id() % kW4a8Levels;
+        const uint32_t next = code + 1 < kW4a8Levels ? code + 1 : code;
+        threshold = w4a8_threshold(level, level_of_code(args.codebook, args.levels, next));
+    }
+};
+
+CK_DEVICE W4a8Codebook w4a8_share_codebook(const W4a8LaneLevel& lane, LocalPointer<uint8_t> exchange) {
+    const LocalPointer<uint8_t> memory = exchange + kPartCodebook * kWaveParts * 4;
     W4a8Codebook codebook;
-    codebook.table = exchange + kPartCodebook * kWaveParts * 4;
-    codebook.middle = value_of_lane(level_of_lane, 7);
-    codebook.top = value_of_lane(level_of_lane, kW4a8Levels - 1);
+    codebook.table = memory;
+    codebook.middle = value_of_lane(lane.threshold, 7);
     wave_local_fence();
-    if (lane_id() < kW4a8Levels)
-        reinterpret_cast<LocalPointer<float>>(exchange + kPartCodebook * kWaveParts * 4)[lane_id()] =
-            level_of_lane;
+    if (lane_id() < kW4a8Levels) {
+        reinterpret_cast<LocalPointer<float>>(memory)[lane_id()] = lane.threshold;
+        reinterpret_cast<LocalPointer<float>>(memory + W4a8Codebook::kLevelsAt)[lane_id()] = lane.level;
+    }
     wave_local_fence();
     return codebook;
 }
@@ -281,7 +296,7 @@ struct W4a8RequantWhole {
 
     static CK_DEVICE void run(const W4a8RequantArgs& args, LocalPointer<uint8_t> local) {
         const uint32_t rows_log2 = __builtin_ctz(kWaves * kWaveElements) - args.width_log2;
-        const float level_of_lane = lane_level(args.codebook, args.levels);
+        const W4a8LaneLevel level_of_lane(args);
         uint32_t nonfinite = 0;
         CK_NO_UNROLL
         for (int64_t first = static_cast<int64_t>(workgroup_id()) << rows_log2; first < args.rows;
@@ -290,8 +305,9 @@ struct W4a8RequantWhole {
         w4a8_store_count<kWaves>(arguments_again(args), nonfinite);
     }
 
-    static CK_DEVICE void run_rows(const W4a8RequantArgs& kernel_args, int64_t first, float level_of_lane,
-                                   uint32_t& nonfinite, LocalPointer<uint8_t> local) {
+    static CK_DEVICE void run_rows(const W4a8RequantArgs& kernel_args, int64_t first,
+                                   const W4a8LaneLevel& level_of_lane, uint32_t& nonfinite,
+                                   LocalPointer<uint8_t> local) {
         const LocalPointer<uint8_t> exchange = local + wave_id() * kRotationLocalBytes;
         const bool wide = kernel_args.groups.pieces > 1;
         W4a8RequantArgs args = arguments_again(kernel_args);
@@ -358,7 +374,7 @@ struct W4a8RequantWhole {
             const float s_channel = w4a8_s_channel(largest[0]);
             const W4a8Place here = lane.place(args);
             if (here.column == 0 && here.row < args.rows) w4a8_store_s_channel(args, here.row, s_channel);
-            lane.finish<kPlace>(args, s_channel, level_of_lane, exchange);
+            lane.finish<kPlace>(args, s_channel, level_of_lane.level, exchange);
             lane.exchange_pieces();
             largest[0] = largest[1];
         }
@@ -444,7 +460,7 @@ struct W4a8RequantAny {
     static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
 
     static CK_DEVICE void run(const W4a8RequantArgs& args, LocalPointer<uint8_t> local) {
-        const float level_of_lane = lane_level(args.codebook, args.levels);
+        const W4a8LaneLevel level_of_lane(args);
         uint32_t nonfinite = 0;
         CK_NO_UNROLL
         for (int64_t row = workgroup_id(); row < args.rows; row += args.workgroups)
@@ -471,8 +487,9 @@ struct W4a8RequantAny {
         return pass == kLargest && !with_codebook ? kDone : pass + 1;
     }
 
-    static CK_DEVICE void run_row(const W4a8RequantArgs& kernel_args, int64_t row, float level_of_lane,
-                                  uint32_t& nonfinite, LocalPointer<uint8_t> local) {
+    static CK_DEVICE void run_row(const W4a8RequantArgs& kernel_args, int64_t row,
+                                  const W4a8LaneLevel& level_of_lane, uint32_t& nonfinite,
+                                  LocalPointer<uint8_t> local) {
         const bool wide = kernel_args.groups.pieces > 1;
         const bool with_codebook = kernel_args.layout == kW4a8Codebook;
         const uint32_t last_before_s_channel = wide ? kLargest : kExtremes;
@@ -502,7 +519,7 @@ struct W4a8RequantAny {
 
     // Returns the number of non-finite elements that this lane met.
     static CK_DEVICE uint32_t run_pass(const W4a8RequantArgs& kernel_args, int64_t row, uint32_t pass,
-                                       float level_of_lane, float s_channel, uint32_t& largest,
+                                       const W4a8LaneLevel& level_of_lane, float s_channel, uint32_t& largest,
                                        LocalPointer<uint8_t> local) {
         const LocalPointer<uint8_t> exchange = local + wave_id() * kRotationLocalBytes;
         const bool wide = kernel_args.groups.pieces > 1;
@@ -554,7 +571,7 @@ struct W4a8RequantAny {
                     if (!wide) store_scales(args, lane);
                 }
                 args = arguments_again(kernel_args);
-                if (pass == kCodes) lane.finish<kPlace>(args, s_channel, level_of_lane, exchange);
+                if (pass == kCodes) lane.finish<kPlace>(args, s_channel, level_of_lane.level, exchange);
                 lane.exchange_pieces();
             }
         }
