@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "../int8_gemm/int8_gemm_rows.hpp"
+#include "../w4a8_linear/w4a8_linear_rows.hpp"
+#include "../w4a8_requant/w4a8_requant_rows.hpp"
 
 using namespace ckitchen;
 
@@ -114,12 +116,68 @@ void check_grid() {
     expect(vector.groups == 2 && vector.tiles_m == 1, "gemv_8", "33 columns are two workgroups");
 }
 
+const W4a8RequantRow& requant_row(std::string_view name) {
+    for (const W4a8RequantRow& row : kW4a8RequantRows) {
+        if (row.name == name) return row;
+    }
+    expect(false, name.data(), "the row exists");
+    return kW4a8RequantRows[0];
+}
+
+void check_w4a8_requant() {
+    for (const W4a8RequantRow& row : kW4a8RequantRows) {
+        const bool ptx = std::string_view(row.feature).substr(0, 4) == "ptx_";
+        expect(row.local_bytes <= (ptx ? 49152u : 65536u), row.name, "local memory of a workgroup");
+    }
+    W4a8RequantShape shape{1, 1, 8192, 3, 5};
+    const W4a8RequantRow& small = requant_row("rows_8192");
+    expect(w4a8_requant_refusal(small, shape) == W4a8RequantRefusal::None, small.name, "k = 8192");
+    shape.k = 8208;
+    expect(w4a8_requant_refusal(small, shape) == W4a8RequantRefusal::Width, small.name, "k = 8208");
+    shape.k = std::int64_t{1} << 40;
+    for (const char* name : {"rows_any", "unaligned_any"})
+        expect(w4a8_requant_refusal(requant_row(name), shape) == W4a8RequantRefusal::None, name,
+               "any width and alignment");
+    const W4a8RequantRow& aligned = requant_row("aligned_8192");
+    shape = {32, 8, 64, 128, 24};
+    expect(w4a8_requant_refusal(aligned, shape) == W4a8RequantRefusal::None, aligned.name,
+           "weight at multiples of 16, packed of 8");
+    shape.packed_stride_bytes = 28;
+    expect(w4a8_requant_refusal(aligned, shape) == W4a8RequantRefusal::Alignment, aligned.name,
+           "rows of packed at multiples of 4");
+
+    W4a8RequantGrid grid = w4a8_requant_grid(small, 5, 0);
+    expect(grid.groups == 1 && grid.width_log2 == 4, small.name, "without columns a row takes one piece");
+    grid = w4a8_requant_grid(small, 9, 4097);
+    expect(grid.groups == 9 && grid.width_log2 == 13, small.name, "a row of more than half a workgroup");
+    grid = w4a8_requant_grid(small, 9, 1024);
+    expect(grid.groups == 2 && grid.width_log2 == 10, small.name, "eight rows in a workgroup");
+    grid = w4a8_requant_grid(small, std::int64_t{1} << 40, 8192);
+    expect(grid.groups == kW4a8RequantMaxGroups, small.name, "workgroups go on to further rows");
+    expect(w4a8_requant_scratch_floats(small, 8192, 64) == 0, small.name, "no scratch memory");
+    expect(w4a8_requant_scratch_floats(requant_row("rows_any"), 640, 64) == 2 * 10 + 2 * 40, "rows_any",
+           "scale and minimum of 10 groups, two results of 40 pieces");
+}
+
+void check_w4a8_linear() {
+    const char* const what = "w4a8_linear_chunk";
+    expect(w4a8_linear_chunk(1, 100, 5120, 0) == 100, what, "a narrow weight is decoded at once");
+    expect(w4a8_linear_chunk(1, 5120, 5120, 0) == 5120, what, "so is one that few rows multiply");
+    const std::int64_t tall = w4a8_linear_chunk(40000, 28672, 5120, 0);
+    expect(tall == 768, what, "many rows: 4 MiB, in steps of 256");
+    expect(w4a8_linear_chunk(1, 28672, 131072, 0) == 256, what, "at most 32 MiB");
+    expect(w4a8_linear_chunk(1 << 20, 28672, 16, 4 << 20) == 256, what, "intermediate results stay small");
+    expect(w4a8_linear_chunk(5, 7, 0, 0) == 7, what, "k = 0");
+}
+
 }  // namespace
 
 int main() {
     check_list();
     check_refusals();
     check_grid();
+    check_w4a8_requant();
+    check_w4a8_linear();
     std::printf("%zu rows, %d failures\n", kInt8GemmRowCount, failures);
     return failures == 0 ? 0 : 1;
 }
