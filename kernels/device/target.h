@@ -134,11 +134,16 @@ CK_DEVICE void wave_local_fence() {
 #endif
 }
 
-// The instructions before and after this point are not mixed. Between independent parts of a long unrolled
-// computation it keeps the scheduler from holding the intermediate results of all parts at once.
-CK_DEVICE void scheduling_boundary() {
+// Values that pass through here do so in program order. Compilers mix independent parts of a long unrolled
+// computation and then hold the intermediate results of many parts at once; with the operands of a part
+// passing after the results of the part before, they cannot. Costs no instruction.
+template <int kCount>
+CK_DEVICE void in_order(float (&value)[kCount]) {
 #if defined(__AMDGCN__)
-    __builtin_amdgcn_sched_barrier(0);
+    CK_UNROLL
+    for (int index = 0; index < kCount; ++index) asm volatile("" : "+v"(value[index]));
+#else
+    (void)value;
 #endif
 }
 
