@@ -1,6 +1,7 @@
 // Scalar arithmetic, branches, loads and stores of every width, LDS, decoding.
 #include <bit>
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <functional>
 
 #include "decoder.hpp"
@@ -326,6 +327,18 @@ TEST_CASE("what has no semantics is named", "[decode]") {
     const std::vector<uint8_t> garbage = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
     CHECK_THROWS_AS(m.run(garbage), Fault);
     CHECK_THAT(m.last_text, Catch::Contains("undecodable"));
+}
+
+TEST_CASE("every instruction that compiled kernels use has semantics", "[decode]") {
+    std::ifstream list(GFXSIM_INVENTORY);
+    std::string name;
+    int count = 0;
+    while (std::getline(list, name)) {
+        ++count;
+        INFO(name);
+        CHECK(OpTable::instance().find(name) != nullptr);
+    }
+    CHECK(count > 200);
 }
 
 TEST_CASE("assembly text splits into parts", "[decode]") {
