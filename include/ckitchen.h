@@ -563,7 +563,7 @@ typedef struct ck_w4a8_requant_args {
     int64_t ld_packed;     /* in bytes, >= k/2 */
     void* s_rel;           /* s_rel_dtype [n, ld_s_rel]; required unless n or k is 0 */
     int64_t ld_s_rel;      /* >= k/group */
-    float* s_channel;      /* [n]; required unless n is 0 */
+    float* s_channel;      /* [n]; required unless n or k is 0 */
     void* correction;      /* dtype [k/group, ld_correction]; required for ASYMMETRIC, NULL otherwise */
     int64_t ld_correction; /* >= n */
     uint64_t* nonfinite;   /* the number of non-finite elements is added to it; NULL = not wanted */
@@ -571,8 +571,7 @@ typedef struct ck_w4a8_requant_args {
     uint64_t workspace_size;
 } ck_w4a8_requant_args;
 
-/* Since 0.1. CK_ERROR_WORKSPACE_TOO_SMALL besides the common statuses. k == 0 with n > 0 writes s_channel =
- * 1e-8. */
+/* Since 0.1. CK_ERROR_WORKSPACE_TOO_SMALL besides the common statuses. */
 CK_API ck_status ck_w4a8_requant(ck_context* context, const ck_w4a8_requant_args* args, void* stream);
 CK_API ck_status ck_w4a8_requant_supported(ck_context* context, const ck_w4a8_requant_args* args,
                                            ck_support_info* info);

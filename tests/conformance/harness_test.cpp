@@ -170,6 +170,17 @@ TEST_CASE("another variant than the announced one is found", "[harness][int8_gem
     CHECK(outcome.failures.size() == 1);
 }
 
+TEST_CASE("another kernel than the variant's is found", "[harness][int8_gemm]") {
+    if (!device().is_simulated()) return;  // nothing else tells what was executed
+    CHECK(run_case(device(), gemm_case()).ok());
+    Hooks other;
+    other.launched = [](Device&) { return std::vector<std::string>{"ckitchen_int8_gemm_other"}; };
+    CHECK(run_case(device(), gemm_case(), other).has(Fault::kKernel));
+    Hooks none;
+    none.launched = [](Device&) { return std::vector<std::string>(); };
+    CHECK(run_case(device(), gemm_case(), none).has(Fault::kKernel));
+}
+
 TEST_CASE("a call that is not counted, or counted twice, is found", "[harness][int8_gemm]") {
     Hooks twice;
     twice.call = [](const Op& op, ck_context* context, const Args& args) {
