@@ -91,9 +91,10 @@ const char* Int8Quantize::refusal(const Args& args, const Variant& variant) {
     shape.x = address(args.x);
     shape.q = address(args.q);
     shape.k = args.k;
-    shape.x_stride_bytes = args.ldx * size;
+    // The stride of a single row is not used.
+    shape.x_stride_bytes = args.rows > 1 ? args.ldx * size : 0;
     shape.up_offset_bytes = args.activation == CK_ACTIVATION_SWIGLU ? args.k * size : 0;
-    shape.q_stride_bytes = args.ldq;
+    shape.q_stride_bytes = args.rows > 1 ? args.ldq : 0;
     switch (int8_quantize_refusal(row_of(variant), shape)) {
         case Int8QuantizeRefusal::None:
             return nullptr;

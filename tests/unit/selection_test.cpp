@@ -151,6 +151,7 @@ void add_rows(std::ostream& table, const Target& target, const Preferences& pref
     for (const int64_t k : {0, 1, 64, 3072, 8192, 8193, 16384, 16385, 32768, 32769, 1 << 20})
         table << target.name << " quantize rows=4096 k=" << k << " " << quantizer.choose(quantize(4096, k))
               << "\n";
+    table << target.name << " quantize rows=1 k=3073 " << quantizer.choose(quantize(1, 3073)) << "\n";
     for (const int64_t k : {3072, 28672}) {
         table << target.name << " quantize rows=4096 k=" << k << " x=@2 "
               << quantizer.choose(quantize(4096, k, 2)) << "\n";
