@@ -5,7 +5,6 @@
 
 #include "suite.hpp"
 
-
 namespace ckitchen::conformance {
 namespace {
 
