@@ -1,10 +1,9 @@
 #include "ops/rotate.hpp"
 
-#include <array>
-
 #include "cpu/rotate.hpp"
 #include "ops/checks.hpp"
 #include "ops/cpu.hpp"
+#include "ops/device_rows.hpp"
 #include "ops/device_types.hpp"
 #include "ops/gpu.hpp"
 #include "rotate/rotate_rows.hpp"
@@ -12,15 +11,7 @@
 namespace ckitchen::ops {
 namespace {
 
-// A kernel is called ckitchen_<variant>.
-constexpr std::size_t kPrefixLength = sizeof("ckitchen_") - 1;
-
-constexpr auto kRows = [] {
-    std::array<DeviceRow, kRotateRowCount> rows{};
-    for (std::size_t i = 0; i < kRotateRowCount; ++i)
-        rows[i] = {kRotateRows[i].kernel + kPrefixLength, kRotateRows[i].feature, &kRotateRows[i]};
-    return rows;
-}();
+constexpr auto kRows = device_rows_of(kRotateRows);
 
 const RotateRow& row_of(const Variant& variant) {
     return *static_cast<const RotateRow*>(variant.row);
