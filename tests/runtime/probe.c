@@ -14,13 +14,14 @@
 #include <unistd.h>
 
 #define FUNCTION(name) static __typeof__(&name) p_##name;
-#define FUNCTIONS                                                                                    \
-    FUNCTION(ck_version)                                                                             \
-    FUNCTION(ck_status_string) FUNCTION(ck_last_error) FUNCTION(ck_context_create)                   \
-        FUNCTION(ck_context_destroy) FUNCTION(ck_context_info) FUNCTION(ck_malloc) FUNCTION(ck_free) \
-            FUNCTION(ck_copy) FUNCTION(ck_synchronize) FUNCTION(ck_int8_gemm)                        \
-                FUNCTION(ck_int8_gemm_supported) FUNCTION(ck_last_variant) FUNCTION(ck_prepare)      \
-                    FUNCTION(ck_device_count) FUNCTION(ck_device_info)
+#define FUNCTIONS                                                                                          \
+    FUNCTION(ck_version)                                                                                   \
+    FUNCTION(ck_status_string)                                                                             \
+    FUNCTION(ck_last_error)                                                                                \
+    FUNCTION(ck_context_create) FUNCTION(ck_context_destroy) FUNCTION(ck_context_info) FUNCTION(ck_malloc) \
+        FUNCTION(ck_free) FUNCTION(ck_copy) FUNCTION(ck_synchronize) FUNCTION(ck_int8_gemm)                \
+            FUNCTION(ck_int8_gemm_supported) FUNCTION(ck_last_variant) FUNCTION(ck_prepare)                \
+                FUNCTION(ck_device_count) FUNCTION(ck_device_info)
 FUNCTIONS
 #undef FUNCTION
 
