@@ -541,6 +541,23 @@ def bounded_memory(folder):
         report = json.load(file)
     check(report["peak_memory_bytes"] < 200_000_000, report["peak_memory_bytes"])
     equal(report["layers"][0]["relative_error"], 0)
+    # With a LoRA that would not fit either: 256 MB of zeros as well, of which rank 2 is used.
+    rank, rows = 2, size // 8192
+    parts = [("blocks.0.lora_up.weight", [rows, rank]), ("blocks.0.lora_down.weight", [rank, 4096]), ("x", [size // 4])]
+    header, at = {}, 0
+    for name, shape in parts:
+        begin, at = at, at + 4 * math.prod(shape)
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, at]}
+    header = json.dumps(header).encode()
+    lora = os.path.join(folder, "l.safetensors")
+    with open(lora, "wb") as file:
+        file.write(struct.pack("<Q", len(header)) + header)
+        file.truncate(8 + len(header) + at)
+    quantize(source, target, "--format", "int8", "--lora", lora, "--report", report_path)
+    with open(report_path) as file:
+        report = json.load(file)
+    check(report["peak_memory_bytes"] < 200_000_000, report["peak_memory_bytes"])
+    equal(report["layers"][0]["loras"], 1)
 
 
 def output_over_input(folder):
@@ -913,7 +930,7 @@ def lora_report(folder):
     out, err = quantize(source, target, "--format", "w4a8", "--lora", lora, "--report", report_path, "--quiet", status=5)
     check_named(out)
     check_named(err)
-    check("strength 1: merged into 1 tensors" in out, out)
+    check("strength 1: merged into 1 tensor\n" in out, out)
     check("it is kept unquantized" in err, err)
     with open(report_path) as file:
         report = json.load(file)

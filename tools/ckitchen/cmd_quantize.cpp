@@ -29,6 +29,17 @@ struct QuantizeOptions {
     BackendOptions backend;
 };
 
+constexpr const char* kLoraHelp =
+    "LoRA files: W + STRENGTH * (alpha / rank) * up * down in float32, not rounded before it is quantized; a "
+    "kept\n"
+    "matrix is rounded once to its own dtype. Tensors X.lora_up.weight and X.lora_down.weight, or "
+    "X.lora_B.weight\n"
+    "and X.lora_A.weight, and X.alpha (the rank when absent). X is the name of a layer, where the prefixes\n"
+    "  base_model.model.  model.diffusion_model.  diffusion_model.  transformer.  unet.  model.\n"
+    "may be there or not, in the LoRA as in the checkpoint; or one of the prefixes\n"
+    "  lora_unet_  lora_transformer_  lycoris_\n"
+    "and the name with _ for every dot. What matches no layer is named on stderr and in the report.\n\n";
+
 std::optional<int> parse_rotate(const std::string& text) {
     if (text == "auto") return std::nullopt;
     if (text == "none") return 0;
@@ -165,17 +176,10 @@ void add_quantize(CLI::App& app, Run& run) {
     command.add_option("--stochastic", options->seed,
                        "w4a8: round stochastically with this seed (1 to 2^64-1); with --lora 1 unless given");
     command
-        .add_option(
-            "--lora", options->loras,
-            "FILE or FILE:STRENGTH (1 unless given): add strength * alpha/rank * up*down to the weights, in "
-            "float32, before they are quantized; may be repeated, merged in that order. Takes "
-            "X.lora_up.weight, "
-            "X.lora_down.weight (or X.lora_B.weight, X.lora_A.weight) and X.alpha. X is the layer's name, "
-            "with "
-            "or without base_model.model., model.diffusion_model., diffusion_model., transformer., unet. or "
-            "model. before it on either side; or lora_unet_, lora_transformer_ or lycoris_ and the name with "
-            "_ "
-            "for every dot. What matches no layer is named on stderr and in the report")
+        .add_option("--lora", options->loras,
+                    "add this LoRA, times STRENGTH (1 unless given), to the weights before they are "
+                    "quantized; may be "
+                    "repeated, added in that order; see below")
         ->type_name("FILE[:STRENGTH]")
         ->allow_extra_args(false);
     command
@@ -192,12 +196,15 @@ void add_quantize(CLI::App& app, Run& run) {
     command.add_option("--report", options->report, "write the results to this JSON file");
     command.add_flag("-q,--quiet", options->quiet, "no progress on stderr");
     options->backend.add_to(command);
-    command.footer(examples(
-        "  ckitchen quantize model.safetensors -o model-w4a8.safetensors --format w4a8\n"
-        "  ckitchen quantize model.safetensors.index.json -o out.safetensors --format int8 --report r.json\n"
-        "  ckitchen quantize model.safetensors --format w4a8 --dry-run --exclude '^blocks\\.0\\.'\n"
-        "  ckitchen quantize model.safetensors -o out.safetensors --format w4a8 --lora a.safetensors "
-        "--lora b.safetensors:0.5\n"));
+    command.footer(
+        kLoraHelp +
+        examples(
+            "  ckitchen quantize model.safetensors -o model-w4a8.safetensors --format w4a8\n"
+            "  ckitchen quantize model.safetensors.index.json -o out.safetensors --format int8 --report "
+            "r.json\n"
+            "  ckitchen quantize model.safetensors --format w4a8 --dry-run --exclude '^blocks\\.0\\.'\n"
+            "  ckitchen quantize model.safetensors -o out.safetensors --format w4a8 --lora a.safetensors "
+            "--lora b.safetensors:0.5\n"));
     command.callback([options, &run] { run = [options] { return quantize(*options); }; });
 }
 

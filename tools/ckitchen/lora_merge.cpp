@@ -153,13 +153,20 @@ Buffer LoraMerger::merge(const PlannedTensor& tensor, TargetFormat format, std::
                          std::span<const std::byte> data) {
     const TensorInfo& info = *tensor.source->info;
     const std::int64_t k = info.shape[1];
-    std::vector<float> weight(rows.size() * static_cast<std::size_t>(k));
-    to_floats(info.dtype, data, weight);
-    for (const LoraTerm& term : tensor.loras) add(term, k, rows, weight);
-
     const Dtype dtype = tensor.value_dtype();
-    Buffer out(weight.size() * static_cast<std::size_t>(dtype_size(dtype)));
-    from_floats(dtype, weight, out.bytes());
+    const std::size_t elements = rows.size() * static_cast<std::size_t>(k);
+    Buffer out(elements * static_cast<std::size_t>(dtype_size(dtype)));
+    if (dtype == Dtype::kF32) {
+        // In place: a block in float32 is large enough to be had only once. new aligns it for any type.
+        const std::span<float> weight(reinterpret_cast<float*>(out.bytes().data()), elements);
+        to_floats(info.dtype, data, weight);
+        for (const LoraTerm& term : tensor.loras) add(term, k, rows, weight);
+    } else {
+        std::vector<float> weight(elements);
+        to_floats(info.dtype, data, weight);
+        for (const LoraTerm& term : tensor.loras) add(term, k, rows, weight);
+        from_floats(dtype, weight, out.bytes());
+    }
     const ValueFault before = scan_values(info.dtype, data);
     const ValueFault after = scan_values(dtype, out.bytes());
     const bool is_limited = tensor.quantize && format == TargetFormat::kW4a8;

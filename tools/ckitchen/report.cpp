@@ -66,8 +66,9 @@ std::string merge_text(std::size_t loras) {
 std::string lora_table(const Plan& plan) {
     std::string out;
     for (const auto& lora : plan.options.loras) {
-        out += format("LoRA %s, strength %g: merged into %zu tensors\n", printable(lora->path()).c_str(),
-                      static_cast<double>(lora->strength()), plan.merged_count(lora.get()));
+        const std::size_t count = plan.merged_count(lora.get());
+        out += format("LoRA %s, strength %g: merged into %zu tensor%s\n", printable(lora->path()).c_str(),
+                      static_cast<double>(lora->strength()), count, count == 1 ? "" : "s");
     }
     for (const UnusedLora& unused : plan.unused_loras) out += "  " + unused.text() + "\n";
     return out;
