@@ -39,6 +39,9 @@ CK_DEVICE float swiglu(float gate, float up) {
     return (gate / (1.0f + exp32(-gate))) * up;
 }
 
+// Values that are computed side by side, enough to hide the latency of an operation.
+constexpr int kActivationStep = 4;
+
 // The loops below hold one copy of the arithmetic for both pieces of a lane: the pieces change places after
 // each turn, and two turns bring them back.
 static_assert(kWavePieces == 2, "two turns");
@@ -47,11 +50,19 @@ CK_DEVICE void apply_gelu_tanh(WavePieces& x) {
     CK_NO_UNROLL
     for (int turn = 0; turn < kWavePieces; ++turn) {
         CK_UNROLL
-        for (int index = 0; index < kPieceElements; ++index) {
-            const float result = gelu_tanh(x.value[0][index]);
-            x.value[0][index] = x.value[1][index];
-            x.value[1][index] = result;
-            if (index % 4 == 3) scheduling_boundary();
+        for (int first = 0; first < kPieceElements; first += kActivationStep) {
+            float value[kActivationStep];
+            CK_UNROLL
+            for (int index = 0; index < kActivationStep; ++index) value[index] = x.value[0][first + index];
+            in_order(value);
+            CK_UNROLL
+            for (int index = 0; index < kActivationStep; ++index) value[index] = gelu_tanh(value[index]);
+            in_order(value);
+            CK_UNROLL
+            for (int index = 0; index < kActivationStep; ++index) {
+                x.value[0][first + index] = x.value[1][first + index];
+                x.value[1][first + index] = value[index];
+            }
         }
     }
 }
@@ -68,11 +79,20 @@ CK_DEVICE void apply_swiglu(WavePieces& gate, const uint64_t (&address)[kWavePie
         float up[kPieceElements];
         load_up(up_address, up_count, up);
         CK_UNROLL
-        for (int index = 0; index < kPieceElements; ++index) {
-            const float result = swiglu(gate.value[0][index], up[index]);
-            gate.value[0][index] = gate.value[1][index];
-            gate.value[1][index] = result;
-            if (index % 4 == 3) scheduling_boundary();
+        for (int first = 0; first < kPieceElements; first += kActivationStep) {
+            float value[kActivationStep];
+            CK_UNROLL
+            for (int index = 0; index < kActivationStep; ++index) value[index] = gate.value[0][first + index];
+            in_order(value);
+            CK_UNROLL
+            for (int index = 0; index < kActivationStep; ++index)
+                value[index] = swiglu(value[index], up[first + index]);
+            in_order(value);
+            CK_UNROLL
+            for (int index = 0; index < kActivationStep; ++index) {
+                gate.value[0][first + index] = gate.value[1][first + index];
+                gate.value[1][first + index] = value[index];
+            }
         }
         up_address = address[1];
         up_count = count[1];

@@ -8,29 +8,29 @@ namespace ckitchen {
 
 constexpr int kPieceElements = 16;
 
-// Names of types keep their alignment as the target of a cast, and lose it as the argument of a function
-// template.
-typedef uint16_t UnalignedUint16 __attribute__((aligned(1)));
-typedef uint32_t UnalignedUint32 __attribute__((aligned(1)));
+// A place of 16 bytes for elements: those of aligned pieces are aligned too.
+template <LoadPlace kPlace>
+constexpr ElementPlace kElementPlace =
+    kPlace == LoadPlace::Aligned ? ElementPlace::Natural : ElementPlace::Anywhere;
 
 // A format is how elements lie in memory.
 struct Float32Format {
     static constexpr int kSize = 4;
-    typedef UnalignedUint32 Bits;
+    typedef uint32_t Bits;
     static CK_DEVICE float to_float(uint32_t bits) { return __builtin_bit_cast(float, bits); }
     static CK_DEVICE uint32_t from_float(float value) { return __builtin_bit_cast(uint32_t, value); }
 };
 
 struct Float16Format {
     static constexpr int kSize = 2;
-    typedef UnalignedUint16 Bits;
+    typedef uint16_t Bits;
     static CK_DEVICE float to_float(uint32_t bits) { return float16_to_float(static_cast<uint16_t>(bits)); }
     static CK_DEVICE uint32_t from_float(float value) { return float_to_float16(value); }
 };
 
 struct Bfloat16Format {
     static constexpr int kSize = 2;
-    typedef UnalignedUint16 Bits;
+    typedef uint16_t Bits;
     static CK_DEVICE float to_float(uint32_t bits) { return __builtin_bit_cast(float, bits << 16); }
     static CK_DEVICE uint32_t from_float(float value) { return float_to_bfloat16(value); }
 };
@@ -67,11 +67,12 @@ CK_DEVICE void load_piece(uint64_t address, uint32_t count, float (&value)[kPiec
         load_whole_piece<Format, kPlace>(address, value);
         return;
     }
-    const auto source = reinterpret_cast<GlobalPointer<const typename Format::Bits>>(address);
+    const auto source = global_pointer<const typename Format::Bits>(address);
     CK_UNROLL
     for (uint32_t index = 0; index < kPieceElements; ++index) {
         value[index] = 0.0f;
-        if (index < count) value[index] = Format::to_float(source[index]);
+        if (index < count)
+            value[index] = Format::to_float(load_element<kElementPlace<kPlace>>(source + index));
     }
 }
 
@@ -96,7 +97,8 @@ CK_DEVICE void store_16_bytes(uint64_t address, Uint32x4 value) {
     } else {
         CK_UNROLL
         for (int index = 0; index < 4; ++index)
-            reinterpret_cast<GlobalPointer<UnalignedUint32>>(address)[index] = value[index];
+            store_element<ElementPlace::Anywhere>(global_pointer<uint32_t>(address) + index,
+                                                  static_cast<uint32_t>(value[index]));
     }
 }
 
@@ -122,11 +124,13 @@ CK_DEVICE void store_piece(uint64_t address, uint32_t count, const float (&value
         }
         return;
     }
-    const auto target = reinterpret_cast<GlobalPointer<typename Format::Bits>>(address);
+    const auto target = global_pointer<typename Format::Bits>(address);
     CK_UNROLL
     for (uint32_t index = 0; index < kPieceElements; ++index) {
-        if (index < count)
-            target[index] = static_cast<typename Format::Bits>(Format::from_float(value[index]));
+        if (index < count) {
+            store_element<kElementPlace<kPlace>>(
+                target + index, static_cast<typename Format::Bits>(Format::from_float(value[index])));
+        }
     }
 }
 

@@ -194,6 +194,19 @@ CK_DEVICE void scheduling_boundary() {
 #endif
 }
 
+// Values that pass through here do so in program order. Compilers mix independent parts of a long unrolled
+// computation and then hold the intermediate results of many parts at once; with the operands of a part
+// passing after the results of the part before, they cannot. Costs no instruction.
+template <int kCount>
+CK_DEVICE void in_order(float (&value)[kCount]) {
+#if defined(__AMDGCN__)
+    CK_UNROLL
+    for (int index = 0; index < kCount; ++index) asm volatile("" : "+v"(value[index]));
+#else
+    (void)value;
+#endif
+}
+
 // The value of the lane whose index differs in the bits of kMask (a power of two below 32).
 template <int kMask>
 CK_DEVICE int32_t exchange_xor(int32_t value) {

@@ -14,31 +14,47 @@ CK_DEVICE float int8_row_scale(uint32_t amax) {
     return scale > 1e-30f ? scale : 1e-30f;
 }
 
-// clamp(rne(x / scale), -128, 127), a NaN as 0, in the lowest byte; the other bits mean nothing. Adding
-// 1.5 * 2^23 rounds to an integer, half to even, and leaves it in the low bits in two's complement.
-CK_DEVICE uint32_t int8_quantized(float x, float scale) {
-    const float quotient = x / scale;
-    const float number = quotient == quotient ? quotient : 0.0f;
-    const float clamped = __builtin_fminf(__builtin_fmaxf(number, -128.0f), 127.0f);
-    return __builtin_bit_cast(uint32_t, clamped + 12582912.0f);
-}
+// Quotients by one row's scale, which lies between 1e-30 and the largest float / 127, correctly rounded
+// wherever they are at least 1/4 in magnitude. With the correctly rounded reciprocal one correction brings
+// the product to within one unit in the last place, and a second one, whose remainder is exact, gives the
+// rounded quotient (Markstein 1990). Nothing of this under- or overflows for such a scale; of smaller
+// quotients only that they round to 0 matters here.
+struct Int8Divisor {
+    float scale;
+    float reciprocal;
+
+    CK_DEVICE explicit Int8Divisor(float row_scale) : scale(row_scale), reciprocal(1.0f / row_scale) {}
+
+    CK_DEVICE float corrected(float quotient, float x) const {
+        return __builtin_fmaf(__builtin_fmaf(-quotient, scale, x), reciprocal, quotient);
+    }
+
+    // clamp(rne(x / scale), -128, 127), a NaN as 0, in the lowest byte; the other bits mean nothing. Adding
+    // 1.5 * 2^23 rounds to an integer, half to even, and leaves it in the low bits in two's complement.
+    CK_DEVICE uint32_t quantized(float x) const {
+        const float quotient = corrected(corrected(x * reciprocal, x), x);
+        // x / scale is x itself where x is infinite or a NaN.
+        const float number = __builtin_fabsf(x) < __builtin_inff() ? quotient : x;
+        const float defined = number == number ? number : 0.0f;
+        const float clamped = __builtin_fminf(__builtin_fmaxf(defined, -128.0f), 127.0f);
+        return __builtin_bit_cast(uint32_t, clamped + 12582912.0f);
+    }
+};
 
 // Quantizes and stores the first `count` (0..16) values of a piece.
 template <LoadPlace kPlace>
 CK_DEVICE void int8_store_piece(uint64_t address, uint32_t count, const float (&value)[kPieceElements],
-                                float scale) {
+                                const Int8Divisor& divisor) {
     uint32_t byte[kPieceElements];
     CK_UNROLL
     for (int index = 0; index < kPieceElements; ++index) {
-        byte[index] = int8_quantized(value[index], scale) & 255;
-        if (index % 4 == 3) scheduling_boundary();
+        byte[index] = divisor.quantized(value[index]) & 255;
     }
     store_byte_piece<kPlace>(address, count, byte);
 }
 
 CK_DEVICE void int8_store_scale(const Int8QuantizeArgs& args, int64_t row, float scale) {
-    *reinterpret_cast<GlobalPointer<UnalignedUint32>>(args.scale + row * 4) =
-        __builtin_bit_cast(uint32_t, scale);
+    store_element<ElementPlace::Anywhere>(global_pointer<float>(args.scale) + row, scale);
 }
 
 // Places of a lane's two pieces in the matrix.
@@ -117,7 +133,7 @@ struct Int8QuantizeWhole {
         for (int piece = 0; piece < kWavePieces; ++piece) {
             const float scale = int8_row_scale(amax[piece]);
             const uint64_t address = args.q + place.row[piece] * args.ldq + place.column[piece];
-            int8_store_piece<kPlace>(address, place.count[piece], pieces.value[piece], scale);
+            int8_store_piece<kPlace>(address, place.count[piece], pieces.value[piece], Int8Divisor(scale));
             if (place.column[piece] == 0 && place.row[piece] < args.rows)
                 int8_store_scale(args, place.row[piece], scale);
         }
@@ -159,7 +175,8 @@ struct Int8QuantizeAny {
                     CK_UNROLL
                     for (int piece = 0; piece < kWavePieces; ++piece) {
                         const uint64_t address = args.q + row * args.ldq + place.column[piece];
-                        int8_store_piece<kPlace>(address, place.count[piece], pieces.value[piece], scale);
+                        int8_store_piece<kPlace>(address, place.count[piece], pieces.value[piece],
+                                                 Int8Divisor(scale));
                     }
                 }
             }

@@ -134,7 +134,7 @@ Status make_backend(const BackendRequest& request, std::unique_ptr<Backend>& bac
     if (request.backend == CK_BACKEND_AUTO) {
         int present = 0;
         std::string reasons;
-        const Status status = make_any_gpu(request.runtime_path, backend, present, reasons);
+        Status status = make_any_gpu(request.runtime_path, backend, present, reasons);
         if (status.ok()) return {};
         if (present > 0 && !request.allow_cpu_fallback) return status;
         if (present > 0) log(CK_LOG_WARN, "taking the CPU: {}", reasons);

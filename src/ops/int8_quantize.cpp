@@ -1,27 +1,17 @@
 #include "ops/int8_quantize.hpp"
 
-#include <array>
-
 #include "cpu/int8_quantize.hpp"
 #include "int8_quantize/int8_quantize_rows.hpp"
 #include "ops/checks.hpp"
 #include "ops/cpu.hpp"
+#include "ops/device_rows.hpp"
 #include "ops/device_types.hpp"
 #include "ops/gpu.hpp"
 
 namespace ckitchen::ops {
 namespace {
 
-// A kernel is called ckitchen_<variant>.
-constexpr std::size_t kPrefixLength = sizeof("ckitchen_") - 1;
-
-constexpr auto kRows = [] {
-    std::array<DeviceRow, kInt8QuantizeRowCount> rows{};
-    for (std::size_t i = 0; i < kInt8QuantizeRowCount; ++i)
-        rows[i] = {kInt8QuantizeRows[i].kernel + kPrefixLength, kInt8QuantizeRows[i].feature,
-                   &kInt8QuantizeRows[i]};
-    return rows;
-}();
+constexpr auto kRows = device_rows_of(kInt8QuantizeRows);
 
 const Int8QuantizeRow& row_of(const Variant& variant) {
     return *static_cast<const Int8QuantizeRow*>(variant.row);
@@ -91,9 +81,10 @@ const char* Int8Quantize::refusal(const Args& args, const Variant& variant) {
     shape.x = address(args.x);
     shape.q = address(args.q);
     shape.k = args.k;
-    shape.x_stride_bytes = args.ldx * size;
+    // The stride of a single row is not used.
+    shape.x_stride_bytes = args.rows > 1 ? args.ldx * size : 0;
     shape.up_offset_bytes = args.activation == CK_ACTIVATION_SWIGLU ? args.k * size : 0;
-    shape.q_stride_bytes = args.ldq;
+    shape.q_stride_bytes = args.rows > 1 ? args.ldq : 0;
     switch (int8_quantize_refusal(row_of(variant), shape)) {
         case Int8QuantizeRefusal::None:
             return nullptr;

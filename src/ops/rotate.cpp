@@ -1,10 +1,9 @@
 #include "ops/rotate.hpp"
 
-#include <array>
-
 #include "cpu/rotate.hpp"
 #include "ops/checks.hpp"
 #include "ops/cpu.hpp"
+#include "ops/device_rows.hpp"
 #include "ops/device_types.hpp"
 #include "ops/gpu.hpp"
 #include "rotate/rotate_rows.hpp"
@@ -12,34 +11,35 @@
 namespace ckitchen::ops {
 namespace {
 
-// A kernel is called ckitchen_<variant>.
-constexpr std::size_t kPrefixLength = sizeof("ckitchen_") - 1;
-
-constexpr auto kRows = [] {
-    std::array<DeviceRow, kRotateRowCount> rows{};
-    for (std::size_t i = 0; i < kRotateRowCount; ++i)
-        rows[i] = {kRotateRows[i].kernel + kPrefixLength, kRotateRows[i].feature, &kRotateRows[i]};
-    return rows;
-}();
+constexpr auto kRows = device_rows_of(kRotateRows);
 
 const RotateRow& row_of(const Variant& variant) {
     return *static_cast<const RotateRow*>(variant.row);
 }
 
+// The same rotation with as few and as long rows as its memory allows: rows without a gap are one long row,
+// which leaves no step part empty and no stride to be aligned.
+ck_rotate_args joined(ck_rotate_args args) {
+    int64_t elements = 0;
+    const bool fits = !__builtin_mul_overflow(args.rows, args.k, &elements);
+    if (fits && args.ldx == args.k && args.ldy == args.k) {
+        args.k = elements;
+        args.rows = 1;
+    }
+    if (args.rows == 1) args.ldx = args.ldy = 0;
+    return args;
+}
+
 Status launch(ck_context& context, const ck_rotate_args& args, const Variant& variant, void* stream) {
     const RotateRow& row = row_of(variant);
+    const ck_rotate_args view = joined(args);
     RotateArgs device{};
-    device.x = address(args.x);
-    device.y = address(args.y);
-    device.rows = args.rows;
-    device.k = args.k;
-    device.ldx = args.ldx;
-    device.ldy = args.ldy;
-    // Rows without a gap are one long row: no step is left part empty by the width.
-    if (args.ldx == args.k && args.ldy == args.k) {
-        device.k = args.rows * args.k;
-        device.rows = 1;
-    }
+    device.x = address(view.x);
+    device.y = address(view.y);
+    device.rows = view.rows;
+    device.k = view.k;
+    device.ldx = view.ldx;
+    device.ldy = view.ldy;
     const WaveGrid grid = rotate_grid(row, device.rows, device.k);
     device.steps = grid.steps;
     device.type = element_type(args.dtype);
@@ -80,9 +80,10 @@ Metrics Rotate::metrics(const Args& args) {
 
 const char* Rotate::refusal(const Args& args, const Variant& variant) {
     if (empty(args)) return nullptr;
+    const ck_rotate_args view = joined(args);
     const int64_t size = dtype_size(args.dtype);
     const bool misaligned = rotate_misaligned(row_of(variant), address(args.x), address(args.y),
-                                              args.ldx * size, args.ldy * size);
+                                              view.ldx * size, view.ldy * size);
     return misaligned ? "rows of x or y do not start at multiples of 16 bytes" : nullptr;
 }
 

@@ -124,7 +124,7 @@ Status W4a8Requant::normalise(Args& args) {
 }
 
 bool W4a8Requant::empty(const Args& args) {
-    return args.n == 0;  // without columns there is still a channel scale for every row
+    return args.n == 0 || args.k == 0;
 }
 
 void W4a8Requant::regions(const Args& args, Regions& regions) {

@@ -229,6 +229,7 @@ class Run {
             return false;
         }
         const std::vector<Count> before = counters();
+        if (device_.is_simulated()) hooks_.launched(device_);  // what earlier cases and copies left
         status = hooks_.call(op_, device_.context(), args_);
         if (status == CK_OK) status = ck_synchronize(device_.context(), nullptr);
         if (status != CK_OK) {
@@ -240,6 +241,7 @@ class Run {
         outcome_.variant = hooks_.last_variant();
         if (outcome_.variant != info.variant)
             fail(Fault::kVariant, "variant '" + outcome_.variant + "' ran, must be '" + info.variant + "'");
+        if (device_.is_simulated()) check_kernel(info.variant, hooks_.launched(device_));
         const std::vector<Count> after = counters();
         for (size_t i = 0; i < after.size(); ++i) {
             const uint64_t grown = after[i].calls - before[i].calls;
@@ -249,6 +251,20 @@ class Run {
                                           std::to_string(grown) + ", must be " + std::to_string(expected));
         }
         return true;
+    }
+
+    // A kernel is called ckitchen_<op>_<row>; a linear layer runs the GEMM's row that its own variant is
+    // named for.
+    void check_kernel(const std::string& variant, const std::vector<std::string>& launched) {
+        const std::string row = variant.substr(std::min(variant.size(), std::strlen(op_.name)));
+        std::string all;
+        for (const std::string& kernel : launched) {
+            if (kernel.size() > row.size() &&
+                kernel.compare(kernel.size() - row.size(), row.size(), row) == 0)
+                return;
+            all += " " + kernel;
+        }
+        fail(Fault::kKernel, "variant '" + variant + "' was to run, executed:" + all);
     }
 
     void compare() {

@@ -34,6 +34,7 @@ std::optional<Case> parse_case(const std::string& text, std::string* error);
 enum class Fault {
     kStatus,     // a call failed that had to succeed
     kVariant,    // another variant ran than <op>_supported had named
+    kKernel,     // what a simulator executed is not the kernel of the variant that is said to have run
     kCounter,    // the context's counters did not count this call, or counted another variant
     kUnwritten,  // elements of an output that the call left as they were
     kValue,      // wrong elements of an output
@@ -63,6 +64,9 @@ struct Hooks {
     std::function<ck_status(const Op&, ck_context*, const Args&)> call =
         [](const Op& op, ck_context* context, const Args& args) { return op.call(context, args, nullptr); };
     std::function<std::string()> last_variant = [] { return std::string(ck_last_variant()); };
+    std::function<std::vector<std::string>(Device&)> launched = [](Device& device) {
+        return device.launched();
+    };
 };
 
 // Empty when the device takes the problem, otherwise the library's reason. For problems that people write:

@@ -1,6 +1,10 @@
 #include "cases/device.hpp"
 
+#include <unistd.h>
+
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 namespace ckitchen::cases {
 
@@ -22,6 +26,9 @@ Device::Device(const std::string& name, const std::string& runtime, int32_t thre
     } else if (name.compare(0, simulator.size(), simulator) == 0 && name.size() > simulator.size()) {
         if (runtime.empty()) throw ApiError("backend " + name + " needs the simulator's runtime library");
         ::setenv("GFXSIM_DEVICES", name.c_str() + simulator.size(), 1);
+        launches_ =
+            std::filesystem::temp_directory_path() / ("ckitchen-launches-" + std::to_string(::getpid()));
+        ::setenv("GFXSIM_STATS", launches_.c_str(), 1);
         options.backend = CK_BACKEND_HIP;
         options.runtime_path = runtime.c_str();
         simulated_ = true;
@@ -50,6 +57,23 @@ Device::Device(ck_context* context)
 
 Device::~Device() {
     if (owned_) ck_context_destroy(context_);
+    std::error_code ignored;
+    if (!launches_.empty()) std::filesystem::remove(launches_, ignored);
+}
+
+std::vector<std::string> Device::launched() {
+    std::vector<std::string> kernels;
+    std::ifstream file(launches_, std::ios::binary);
+    file.seekg(launches_read_);
+    const std::string key = "\"kernel\":\"";
+    for (std::string line; std::getline(file, line);) {
+        launches_read_ += static_cast<std::streamoff>(line.size()) + 1;
+        const size_t begin = line.find(key);
+        if (begin == std::string::npos) throw ApiError("a launch without a kernel's name: " + line);
+        const size_t end = line.find('"', begin + key.size());
+        kernels.push_back(line.substr(begin + key.size(), end - begin - key.size()));
+    }
+    return kernels;
 }
 
 }  // namespace ckitchen::cases

@@ -4,8 +4,10 @@
 #include <ckitchen.h>
 
 #include <cstdint>
+#include <ios>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace ckitchen::cases {
 
@@ -33,7 +35,12 @@ class Device {
     bool is_cpu() const { return properties_.backend == CK_BACKEND_CPU; }
     bool is_simulated() const { return simulated_; }
 
+    // The kernels that a simulated device has executed since the last question, by name, in order.
+    std::vector<std::string> launched();
+
   private:
+    std::string launches_;  // the file that the simulator adds a line to for each launch
+    std::streamoff launches_read_ = 0;
     std::string name_;
     bool simulated_ = false;
     bool owned_ = true;

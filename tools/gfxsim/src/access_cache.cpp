@@ -11,7 +11,7 @@ const AccessCache::Range& AccessCache::fill(uint64_t address, uint32_t bytes, bo
     const std::string what = verb + std::to_string(bytes) + " bytes at " + hex(address) + ": ";
     if (!map.find(address, a)) raise(FaultKind::kIllegalAddress, lane, what + map.describe(address));
     if (!a.live) raise(FaultKind::kIllegalAddress, lane, what + "use after free, " + map.describe(address));
-    if (address - a.base + bytes > a.size)
+    if (a.base + a.size - address < bytes)
         raise(FaultKind::kIllegalAddress, lane, what + "crosses the end, " + map.describe(address));
     if (a.kind == MemoryKind::kInternal)
         raise(FaultKind::kIllegalAddress, lane,

@@ -20,6 +20,7 @@ constexpr uint8_t kOsAbiHsa = 64;
 constexpr uint32_t kNoteAmdgpuMetadata = 32;
 constexpr uint64_t kMaxImage = 1ull << 30;
 constexpr uint64_t kDescriptorSize = 64;
+constexpr uint32_t kMaxScratch = 1 << 20;
 
 enum AmdgpuReloc : uint32_t {
     kRelocNone = 0,
@@ -225,6 +226,9 @@ class ElfLoader {
         read_loaded(s.value + 48, k.rsrc1);
         read_loaded(s.value + 52, k.rsrc2);
         read_loaded(s.value + 56, k.properties);
+        if (k.private_segment_size > kMaxScratch)
+            return malformed("kernel " + k.name + " asks for " + std::to_string(k.private_segment_size) +
+                             " bytes of scratch a lane");
         const uint64_t base = reinterpret_cast<uint64_t>(object_->memory_);
         k.descriptor_address = base + s.value;
         k.entry = k.descriptor_address + static_cast<uint64_t>(entry_offset);

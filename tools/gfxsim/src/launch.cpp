@@ -145,7 +145,10 @@ class Dispatcher {
 
     void work(Worker& worker) {
         std::vector<std::unique_ptr<Wave>> waves;
-        for (uint32_t i = 0; i < waves_per_group_; ++i) waves.push_back(std::make_unique<Wave>());
+        for (uint32_t i = 0; i < waves_per_group_; ++i) {
+            waves.push_back(std::make_unique<Wave>());
+            poison_registers(*waves.back(), kVectorCount);
+        }
         Workgroup group;
         const Wave* running = nullptr;
         try {
@@ -196,9 +199,14 @@ class Dispatcher {
         }
     }
 
+    /// A signalling NaN that names the register.
+    static void poison_registers(Wave& w, int count) {
+        for (int r = 0; r < count; ++r) w.v[r].fill(0x7fb00000u + static_cast<uint32_t>(r));
+    }
+
     void start_wave(Wave& w, Worker& worker, Workgroup& group, uint32_t index) {
-        for (int r = 0; r < kVectorCount; ++r)
-            w.v[r].fill(0x7fb00000u + static_cast<uint32_t>(r));  // a signalling NaN
+        // Registers that the kernel does not have kept their poison from the wave's creation.
+        poison_registers(w, static_cast<int>(std::min<uint32_t>(kVgprCount, kernel_.vgpr_count)));
         for (int r = 0; r < kScalarCount; ++r) w.s[r] = 0xdead0000u + static_cast<uint32_t>(r);
         w.scc = false;
         w.state = WaveState::kRunning;

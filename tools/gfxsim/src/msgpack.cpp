@@ -1,5 +1,7 @@
 #include "msgpack.hpp"
 
+#include <utility>
+
 namespace ckitchen::gfxsim {
 namespace {
 
@@ -113,12 +115,14 @@ class Reader {
     bool map(MsgValue& out, uint64_t n, int depth) {
         if (n > left() / 2) return false;
         out.kind = MsgValue::Kind::kMap;
-        out.members.reserve(n);
+        out.items.reserve(n);
+        out.keys.reserve(n);
         for (uint64_t i = 0; i < n; ++i) {
             MsgValue key, item;
             if (!value(key, depth + 1) || !value(item, depth + 1)) return false;
-            if (key.kind == MsgValue::Kind::kString)
-                out.members.emplace_back(std::move(key.text), std::move(item));
+            if (key.kind != MsgValue::Kind::kString) continue;
+            out.keys.push_back(std::move(key.text));
+            out.items.push_back(std::move(item));
         }
         return true;
     }
@@ -130,8 +134,8 @@ class Reader {
 }  // namespace
 
 const MsgValue* MsgValue::find(std::string_view key) const {
-    for (const auto& [name, item] : members)
-        if (name == key) return &item;
+    for (size_t i = 0; i < keys.size(); ++i)
+        if (keys[i] == key) return &items[i];
     return nullptr;
 }
 

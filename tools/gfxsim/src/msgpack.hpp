@@ -2,10 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace ckitchen::gfxsim {
@@ -17,8 +15,9 @@ struct MsgValue {
     Kind kind = Kind::kNil;
     int64_t integer = 0;
     std::string text;
-    std::vector<MsgValue> items;                            // kArray
-    std::vector<std::pair<std::string, MsgValue>> members;  // kMap; non-string keys are dropped
+    std::vector<MsgValue> items;  // elements of an array, values of a map
+    std::vector<std::string>
+        keys;  // kMap: one for each item; entries with other keys than strings are dropped
 
     /// Member by key, or nullptr when this is no map or has no such key.
     const MsgValue* find(std::string_view key) const;

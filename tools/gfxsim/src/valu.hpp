@@ -19,7 +19,7 @@
 // arrays), loop over the 32 lanes in a form that the compiler vectorizes, and write back under EXEC.
 
 #if defined(__clang__)
-#define GFXSIM_LANES _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < kLanes; ++l)
+#define GFXSIM_LANES for (int l = 0; l < kLanes; ++l)
 #else
 #define GFXSIM_LANES _Pragma("GCC ivdep") for (int l = 0; l < kLanes; ++l)
 #endif

@@ -62,7 +62,8 @@ class AccessCache {
     /// The range around [address, address + bytes), or raises a finding for `lane`.
     const Range& get(uint64_t address, uint32_t bytes, bool write, int lane, int device) {
         for (const Range& r : ranges_)
-            if (address >= r.base && address + bytes <= r.end && (r.writable || !write)) return r;
+            if (address - r.base < r.end - r.base && r.end - address >= bytes && (r.writable || !write))
+                return r;
         return fill(address, bytes, write, lane, device);
     }
 

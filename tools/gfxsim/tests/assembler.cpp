@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -22,9 +23,8 @@ std::string read_file(const std::string& path) {
 
 std::vector<std::vector<uint8_t>> assemble(const std::string& target,
                                            const std::vector<std::string>& snippets) {
-    char directory[] = "/tmp/gfxsim-asm-XXXXXX";
-    if (!mkdtemp(directory)) throw std::runtime_error("no temporary directory");
-    const std::string base = directory;
+    std::string base = (std::filesystem::temp_directory_path() / "gfxsim-asm-XXXXXX").string();
+    if (!mkdtemp(base.data())) throw std::runtime_error("no temporary directory");
     {
         std::ofstream s(base + "/in.s");
         for (size_t i = 0; i < snippets.size(); ++i)
@@ -36,7 +36,7 @@ std::vector<std::vector<uint8_t>> assemble(const std::string& target,
                                 base + "/err";
     const int rc = std::system(command.c_str());
     const std::string error = read_file(base + "/err"), object = read_file(base + "/out.o");
-    std::system(("rm -rf " + base).c_str());
+    std::filesystem::remove_all(base);
     if (rc != 0) throw std::runtime_error("llvm-mc: " + error);
     std::vector<std::vector<uint8_t>> out(snippets.size());
     Elf64_Ehdr h;

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
 
 #include "hip_client.hpp"
 
@@ -25,7 +26,8 @@ const HipClient& hip() {
 /// The report of what `body` does.
 template <class F>
 std::string report_of(F body) {
-    const std::string path = "/tmp/gfxsim-report-" + std::to_string(getpid());
+    const std::string path =
+        (std::filesystem::temp_directory_path() / ("gfxsim-report-" + std::to_string(getpid()))).string();
     unlink(path.c_str());
     setenv("GFXSIM_REPORT", path.c_str(), 1);
     body();

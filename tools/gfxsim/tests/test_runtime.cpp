@@ -2,10 +2,12 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 #include "hip_client.hpp"
@@ -349,13 +351,15 @@ TEST_CASE("statistics", "[runtime]") {
     hip("hipSetDevice", 0);
     const Module m(hip, program("gfx1201"));
     DeviceArray<float> p(hip, std::vector<float>(1024, 1.0f));
-    char path[] = "/tmp/gfxsim-stats-XXXXXX";
-    REQUIRE(mkstemp(path) >= 0);
-    setenv("GFXSIM_STATS", path, 1);
+    std::string path = (std::filesystem::temp_directory_path() / "gfxsim-stats-XXXXXX").string();
+    const int file = mkstemp(path.data());
+    REQUIRE(file >= 0);
+    close(file);
+    setenv("GFXSIM_STATS", path.c_str(), 1);
     CHECK(m.launch("vector_add", 4, 1, 256, p.get(), p.get(), p.get(), 1024) == 0);
     unsetenv("GFXSIM_STATS");
     const std::string json = read_file(path);
-    remove(path);
+    std::filesystem::remove(path);
     CHECK_THAT(json, Catch::Contains("\"kernel\":\"vector_add\"") && Catch::Contains("\"waves\":32") &&
                          Catch::Contains("\"vmem_load\":64") && Catch::Contains("\"vmem_store\":32") &&
                          Catch::Contains("\"global_store_b32\":32"));

@@ -1,6 +1,7 @@
 // Scalar arithmetic, branches, loads and stores of every width, LDS, decoding.
 #include <bit>
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <functional>
 
 #include "decoder.hpp"
@@ -240,6 +241,25 @@ TEST_CASE("loads and stores of every width", "[memory]") {
     }
 }
 
+TEST_CASE("addresses at the ends of the address space", "[memory]") {
+    for (const char* target : kTargets) {
+        INFO(target);
+        Buffer in(64);
+        WaveFixture m(target);
+        const std::string load = std::string(target) == "gfx1030" ? "global_load_dwordx2" : "global_load_b64";
+        const u64 good = reinterpret_cast<u64>(in.p);
+        for (const u64 address : {~u64{3}, ~u64{7}, u64{0}, u64{8}, u64{1} << 63, good - 4, good + 60}) {
+            // The first lane is fine, so that the buffer is known when the others are looked at.
+            for (int l = 0; l < kLanes; ++l) {
+                const u64 a = l ? address : good;
+                m.wave.v[0][l] = static_cast<u32>(a);
+                m.wave.v[1][l] = static_cast<u32>(a >> 32);
+            }
+            CHECK_THROWS_AS(m.run(load + " v[2:3], v[0:1], off"), Fault);
+        }
+    }
+}
+
 TEST_CASE("LDS", "[memory]") {
     for (const char* target : kTargets) {
         INFO(target);
@@ -307,6 +327,18 @@ TEST_CASE("what has no semantics is named", "[decode]") {
     const std::vector<uint8_t> garbage = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
     CHECK_THROWS_AS(m.run(garbage), Fault);
     CHECK_THAT(m.last_text, Catch::Contains("undecodable"));
+}
+
+TEST_CASE("every instruction that compiled kernels use has semantics", "[decode]") {
+    std::ifstream list(GFXSIM_INVENTORY);
+    std::string name;
+    int count = 0;
+    while (std::getline(list, name)) {
+        ++count;
+        INFO(name);
+        CHECK(OpTable::instance().find(name) != nullptr);
+    }
+    CHECK(count > 200);
 }
 
 TEST_CASE("assembly text splits into parts", "[decode]") {

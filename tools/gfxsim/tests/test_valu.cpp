@@ -577,6 +577,89 @@ TEST_CASE("DPP picks lanes", "[dpp]") {
                     }
 }
 
+TEST_CASE("DPP8 permutes groups of eight and reads zero from inactive lanes", "[dpp]") {
+    const int order[] = {7, 0, 6, 1, 5, 2, 4, 3};
+    for (const char* target : {"gfx1030", "gfx1100", "gfx1201"})
+        for (const u32 exec : {~0u, 0xfffff7feu}) {
+            WaveFixture m(target);
+            m.wave.s[kExecLo] = exec;
+            for (int l = 0; l < kLanes; ++l) {
+                m.wave.v[0][l] = 9;
+                m.wave.v[1][l] = 100 + static_cast<u32>(l);
+            }
+            m.run("v_mov_b32_dpp v0, v1 dpp8:[7,0,6,1,5,2,4,3]");
+            for (int l = 0; l < kLanes; ++l) {
+                const int from = l / 8 * 8 + order[l % 8];
+                INFO(target << " lane " << l << std::hex << " exec " << exec);
+                REQUIRE(m.wave.v[0][l] == (!(exec >> l & 1)   ? 9
+                                           : exec >> from & 1 ? 100 + static_cast<u32>(from)
+                                                              : 0));
+            }
+        }
+}
+
+TEST_CASE("number classes", "[valu]") {
+    // Value and the bit of its class.
+    const std::pair<u32, int> classes[] = {{0x7f800001, 0}, {0xffc00000, 1}, {0xff800000, 2}, {0xbf800000, 3},
+                                           {0x80000001, 4}, {0x80000000, 5}, {0x00000000, 6}, {0x007fffff, 7},
+                                           {0x00800000, 8}, {0x7f800000, 9}};
+    for (const char* target : {"gfx1030", "gfx1100", "gfx1201"}) {
+        WaveFixture m(target);
+        const auto code = assemble(target, {"v_cmp_class_f32 vcc_lo, v1, v2"})[0];
+        for (const auto& [value, bit] : classes)
+            for (int k = 0; k < 10; ++k) {
+                m.wave.v[1].fill(value);
+                m.wave.v[2].fill(1u << k);
+                m.run(code);
+                INFO(target << std::hex << " " << value << " bit " << k);
+                REQUIRE(m.wave.s[kVccLo] == (k == bit ? ~0u : 0u));
+            }
+    }
+}
+
+TEST_CASE("8-bit floats round to nearest even", "[valu]") {
+    // By search among all codes: the nearest value, the even code on a tie.
+    const auto value = [](u32 code, int mantissa, int bias) {
+        const int e = static_cast<int>(code >> mantissa),
+                  f8 = static_cast<int>(code & ((1u << mantissa) - 1));
+        return e ? std::ldexp(1.0 + f8 / static_cast<double>(1 << mantissa), e - bias)
+                 : std::ldexp(f8 / static_cast<double>(1 << mantissa), 1 - bias);
+    };
+    WaveFixture m("gfx1201");
+    Random random;
+    for (const bool bf8 : {false, true}) {
+        const int mantissa = bf8 ? 2 : 3, bias = bf8 ? 15 : 7;
+        const u32 largest = bf8 ? 0x7b : 0x7e;
+        const auto code =
+            assemble("gfx1201", {bf8 ? "v_cvt_pk_bf8_f32 v0.l, v1, v2" : "v_cvt_pk_fp8_f32 v0.l, v1, v2"})[0];
+        for (int n = 0; n < 200; ++n) {
+            for (int l = 0; l < kLanes; ++l) {
+                const u32 pick = random.next();
+                // Exact values, midpoints between neighbours and anything else in range.
+                const u32 at = pick % largest;
+                const double lo = value(at, mantissa, bias), hi = value(at + 1, mantissa, bias);
+                const double x = pick >> 16 & 1   ? lo
+                                 : pick >> 17 & 1 ? (lo + hi) / 2
+                                                  : lo + (hi - lo) * (random.next() % 1000) / 1000.0;
+                m.wave.v[1][l] = b(static_cast<float>(pick >> 31 ? -x : x));
+                m.wave.v[2][l] = b(static_cast<float>(lo));
+            }
+            m.run(code);
+            for (int l = 0; l < kLanes; ++l) {
+                const double x = std::fabs(static_cast<double>(f(m.wave.v[1][l])));
+                u32 best = 0;
+                for (u32 c = 1; c <= largest; ++c) {
+                    const double d = std::fabs(value(c, mantissa, bias) - x),
+                                 old = std::fabs(value(best, mantissa, bias) - x);
+                    if (d < old || (d == old && c % 2 == 0)) best = c;
+                }
+                INFO("bf8 " << bf8 << " value " << f(m.wave.v[1][l]));
+                REQUIRE((m.wave.v[0][l] & 0xff) == (best | (m.wave.v[1][l] >> 31) << 7));
+            }
+        }
+    }
+}
+
 TEST_CASE("cross-lane instructions", "[lane]") {
     for (const char* target : {"gfx1030", "gfx1100", "gfx1201"}) {
         WaveFixture m(target);

@@ -18,7 +18,7 @@ bool accessible(const void* p, size_t bytes, bool& ours) {
     Allocation a;
     const uint64_t address = reinterpret_cast<uint64_t>(p);
     ours = MemoryMap::instance().find(address, a);
-    return !ours || (a.live && address - a.base + bytes <= a.size);
+    return !ours || (a.live && bytes <= a.base + a.size - address);
 }
 
 int copy(void* dst, const void* src, size_t bytes, int kind) {
@@ -35,7 +35,8 @@ int copy(void* dst, const void* src, size_t bytes, int kind) {
 int fill(void* dst, const void* pattern, size_t width, size_t count) {
     if (count == 0) return kSuccess;
     bool ours = false;
-    if (!dst || !accessible(dst, width * count, ours) || !ours) return kInvalidValue;
+    if (!dst || count > SIZE_MAX / width || !accessible(dst, width * count, ours) || !ours)
+        return kInvalidValue;
     if (width == 1) {
         std::memset(dst, *static_cast<const uint8_t*>(pattern), count);
     } else {
