@@ -198,10 +198,10 @@ void check_rotate() {
            "64 rows of 4 a wave, 8 waves a workgroup");
     const WaveGrid wide = rotate_grid(row, 3, 4 * 1024 + 4);
     expect(wide.width_log2 == 10 && wide.steps == 5 && wide.groups == 2, row.name, "3 rows of 5 steps");
-    expect(rotate_grid(row, std::int64_t{1} << 48, std::int64_t{1} << 48).groups == kRotateMaxGroups,
+    expect(rotate_grid(row, std::int64_t{1} << 48, std::int64_t{1} << 48).groups == kWaveMaxGroups,
            row.name, "steps without number go in turns");
     const WaveGrid one = rotate_grid(row, 1, std::int64_t{1} << 50);
-    expect(one.groups == kRotateMaxGroups && one.steps == std::int64_t{1} << 40, row.name, "one long row");
+    expect(one.groups == kWaveMaxGroups && one.steps == std::int64_t{1} << 40, row.name, "one long row");
 }
 
 }  // namespace
