@@ -241,7 +241,8 @@ class Run {
         outcome_.variant = hooks_.last_variant();
         if (outcome_.variant != info.variant)
             fail(Fault::kVariant, "variant '" + outcome_.variant + "' ran, must be '" + info.variant + "'");
-        if (device_.is_simulated()) check_kernel(info.variant, hooks_.launched(device_));
+        if (device_.is_simulated() && !is_codebook_of_nothing())
+            check_kernel(info.variant, hooks_.launched(device_));
         const std::vector<Count> after = counters();
         for (size_t i = 0; i < after.size(); ++i) {
             const uint64_t grown = after[i].calls - before[i].calls;
@@ -251,6 +252,13 @@ class Run {
                                           std::to_string(grown) + ", must be " + std::to_string(expected));
         }
         return true;
+    }
+
+    // With no weight to look at the host writes the default levels: the one call that has a result and no
+    // kernel.
+    bool is_codebook_of_nothing() const {
+        const ck_w4a8_choose_codebook_args& args = which_.problem.args.w4a8_choose_codebook;
+        return op_.op == CK_OP_W4A8_CHOOSE_CODEBOOK && (args.n == 0 || args.k == 0);
     }
 
     // A kernel is called ckitchen_<op>_<row>; a linear layer runs the GEMM's row that its own variant is
