@@ -134,6 +134,25 @@ CK_DEVICE void store_piece(uint64_t address, uint32_t count, const float (&value
     }
 }
 
+// Stores the first `count` (0..16) of 16 bytes, each the only one that is not 0 in its word.
+template <LoadPlace kPlace>
+CK_DEVICE void store_byte_piece(uint64_t address, uint32_t count, const uint32_t (&byte)[kPieceElements]) {
+    if (count == kPieceElements) {
+        Uint32x4 packed;
+        CK_UNROLL
+        for (int word = 0; word < 4; ++word) {
+            packed[word] = byte[4 * word] | byte[4 * word + 1] << 8 | byte[4 * word + 2] << 16 |
+                           byte[4 * word + 3] << 24;
+        }
+        store_16_bytes<kPlace>(address, packed);
+        return;
+    }
+    CK_UNROLL
+    for (uint32_t index = 0; index < kPieceElements; ++index) {
+        if (index < count) global_pointer<uint8_t>(address)[index] = static_cast<uint8_t>(byte[index]);
+    }
+}
+
 // A wave works on 1024 elements, two pieces a lane: piece 0 of all lanes is the first half, in the order of
 // the lanes, and piece 1 the second. It is the largest rotation group, so that no group leaves its wave.
 constexpr int kWavePieces = 2;

@@ -43,8 +43,7 @@ struct RotationExchange {
     uint32_t own;                 // byte of quarter 0 of this lane's chunk
     uint32_t across;              // byte of value lane % 16 of chunk 16 * (lane / 16)
 
-    CK_DEVICE explicit RotationExchange(LocalPointer<uint8_t> memory) : local(memory) {
-        const uint32_t lane = lane_id();
+    CK_DEVICE RotationExchange(LocalPointer<uint8_t> memory, uint32_t lane) : local(memory) {
         const uint32_t half = lane / 16;
         own = (lane ^ half) * 64 + (lane / 2 % 4) * 16;
         across = half * 1024 + half * 64 + lane % 16 * 4;
@@ -89,8 +88,8 @@ struct RotationExchange {
 // Stage of stride 256: of a butterfly's four values a lane holds two, in its pieces, and the lane 16 away the
 // other two. Lanes 0 to 15 hold a and c and compute the first and third result, the others b and e and
 // compute the second and fourth.
-CK_DEVICE void butterflies_of_lanes(WavePieces& pieces) {
-    const bool upper = lane_id() >= 16;
+CK_DEVICE void butterflies_of_lanes(WavePieces& pieces, uint32_t lane) {
+    const bool upper = lane >= 16;
     const uint32_t sign_c = upper ? 0x80000000u : 0;
     const uint32_t sign_e = upper ? 0 : 0x80000000u;
     CK_UNROLL
@@ -108,12 +107,14 @@ CK_DEVICE void butterflies_of_lanes(WavePieces& pieces) {
     }
 }
 
-// `group` is the same in all lanes; `factor` is 1/sqrt(group). All lanes of the wave take part.
-CK_DEVICE void rotate_wave(WavePieces& pieces, uint32_t group, float factor, LocalPointer<uint8_t> local) {
+// `group` is the same in all lanes; `factor` is 1/sqrt(group). All lanes of the wave take part, with their
+// lane_id() or lane_id_again().
+CK_DEVICE void rotate_wave(WavePieces& pieces, uint32_t group, float factor, LocalPointer<uint8_t> local,
+                           uint32_t lane = lane_id()) {
     CK_UNROLL
     for (int piece = 0; piece < kWavePieces; ++piece) butterflies_of_piece(pieces.value[piece], group >= 16);
     if (group >= 64) {
-        const RotationExchange exchange(local);
+        const RotationExchange exchange(local, lane);
         CK_UNROLL
         for (int piece = 0; piece < kWavePieces; ++piece) {
             float across[kPieceElements];
@@ -127,7 +128,7 @@ CK_DEVICE void rotate_wave(WavePieces& pieces, uint32_t group, float factor, Loc
             exchange.load_own(pieces.value[piece]);
         }
     }
-    if (group == 1024) butterflies_of_lanes(pieces);
+    if (group == 1024) butterflies_of_lanes(pieces, lane);
     CK_UNROLL
     for (int piece = 0; piece < kWavePieces; ++piece) {
         CK_UNROLL

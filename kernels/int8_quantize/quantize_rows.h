@@ -3,25 +3,10 @@
 #pragma once
 
 #include "../device/activation.h"
-#include "../device/rotation.h"
+#include "../device/magnitude.h"
 #include "int8_quantize_args.h"
 
 namespace ckitchen {
-
-// |x| as an unsigned integer, which orders magnitudes as floats do; 0 for what is not finite.
-CK_DEVICE uint32_t finite_magnitude(float x) {
-    const uint32_t bits = __builtin_bit_cast(uint32_t, x) & 0x7fffffffu;
-    return bits < 0x7f800000u ? bits : 0;
-}
-
-CK_DEVICE uint32_t larger(uint32_t a, uint32_t b) {
-    return a > b ? a : b;
-}
-
-template <int kMask>
-CK_DEVICE uint32_t larger_of_lanes(uint32_t value) {
-    return larger(value, static_cast<uint32_t>(exchange_xor<kMask>(static_cast<int32_t>(value))));
-}
 
 // The scale of a row whose largest finite magnitude is `amax`, as bits.
 CK_DEVICE float int8_row_scale(uint32_t amax) {
@@ -65,20 +50,7 @@ CK_DEVICE void int8_store_piece(uint64_t address, uint32_t count, const float (&
     for (int index = 0; index < kPieceElements; ++index) {
         byte[index] = divisor.quantized(value[index]) & 255;
     }
-    if (count == kPieceElements) {
-        Uint32x4 packed;
-        CK_UNROLL
-        for (int word = 0; word < 4; ++word) {
-            packed[word] = byte[4 * word] | byte[4 * word + 1] << 8 | byte[4 * word + 2] << 16 |
-                           byte[4 * word + 3] << 24;
-        }
-        store_16_bytes<kPlace>(address, packed);
-        return;
-    }
-    CK_UNROLL
-    for (uint32_t index = 0; index < kPieceElements; ++index) {
-        if (index < count) global_pointer<uint8_t>(address)[index] = static_cast<uint8_t>(byte[index]);
-    }
+    store_byte_piece<kPlace>(address, count, byte);
 }
 
 CK_DEVICE void int8_store_scale(const Int8QuantizeArgs& args, int64_t row, float scale) {
@@ -126,33 +98,6 @@ CK_DEVICE uint32_t int8_amax(const float (&value)[kPieceElements]) {
     return amax;
 }
 
-// The largest value of all lanes of the `waves` (a power of two) waves that this one belongs to. All waves
-// of the workgroup take part, with the same `waves`. `local` is the workgroup's, kRotationLocalBytes a wave,
-// and nothing that was in it is kept.
-CK_DEVICE uint32_t larger_of_waves(uint32_t value, uint32_t waves, LocalPointer<uint8_t> local) {
-    value = larger_of_lanes<1>(value);
-    value = larger_of_lanes<2>(value);
-    value = larger_of_lanes<4>(value);
-    value = larger_of_lanes<8>(value);
-    value = larger_of_lanes<16>(value);
-    if (waves == 1) return value;
-    const auto slot = [&](uint32_t wave) {
-        return reinterpret_cast<LocalPointer<uint32_t>>(local + wave * kRotationLocalBytes);
-    };
-    // The wave's own exchange memory holds its value: what other waves still exchange is not touched.
-    wave_local_fence();
-    if (lane_id() == 0) *slot(wave_id()) = value;
-    local_barrier();
-    const uint32_t first = wave_id() & ~(waves - 1);
-    value = *slot(first + (lane_id() & (waves - 1)));
-    local_barrier();
-    value = larger_of_lanes<1>(value);
-    value = larger_of_lanes<2>(value);
-    value = larger_of_lanes<4>(value);
-    value = larger_of_lanes<8>(value);
-    return larger_of_lanes<16>(value);
-}
-
 // A workgroup holds whole rows: one, or several narrow ones, each in 2^width_log2 elements.
 template <int kWaves, int kAlignment>
 struct Int8QuantizeWhole {
@@ -183,21 +128,7 @@ struct Int8QuantizeWhole {
         uint32_t amax[kWavePieces];
         CK_UNROLL
         for (int piece = 0; piece < kWavePieces; ++piece) amax[piece] = int8_amax(pieces.value[piece]);
-        if ((1u << args.width_log2) >= kWaveElements) {
-            const uint32_t waves = (1u << args.width_log2) / kWaveElements;
-            amax[0] = larger_of_waves(larger(amax[0], amax[1]), waves, local);
-            amax[1] = amax[0];
-        } else {
-            // A row's pieces lie in neighbouring lanes.
-            CK_UNROLL
-            for (int piece = 0; piece < kWavePieces; ++piece) {
-                if (args.width_log2 > 4) amax[piece] = larger_of_lanes<1>(amax[piece]);
-                if (args.width_log2 > 5) amax[piece] = larger_of_lanes<2>(amax[piece]);
-                if (args.width_log2 > 6) amax[piece] = larger_of_lanes<4>(amax[piece]);
-                if (args.width_log2 > 7) amax[piece] = larger_of_lanes<8>(amax[piece]);
-                if (args.width_log2 > 8) amax[piece] = larger_of_lanes<16>(amax[piece]);
-            }
-        }
+        larger_of_rows(amax, args.width_log2, local);
         CK_UNROLL
         for (int piece = 0; piece < kWavePieces; ++piece) {
             const float scale = int8_row_scale(amax[piece]);

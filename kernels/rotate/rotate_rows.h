@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../device/rotation.h"
+#include "../device/wave_steps.h"
 #include "rotate_args.h"
 
 namespace ckitchen {
@@ -13,32 +14,10 @@ struct RotateRows {
     static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
 
     static CK_DEVICE void run(const RotateArgs& args, LocalPointer<uint8_t> local) {
-        const uint32_t wave = workgroup_id() * kWaves + wave_id();
-        const uint32_t waves = args.groups * kWaves;
-        const uint32_t rows_log2 = __builtin_ctz(kWaveElements) - args.width_log2;
-        // Steps are counted along rows. One division at the start, then additions; a row of 2^32 steps or
-        // more is longer than all waves together.
-        int64_t row = 0;
-        int64_t step = wave;
-        int64_t row_stride = 0;
-        int64_t step_stride = waves;
-        if (args.steps <= 0xffffffff) {
-            const uint32_t steps = static_cast<uint32_t>(args.steps);
-            row = as_scalar(wave / steps);
-            step = as_scalar(wave % steps);
-            row_stride = as_scalar(waves / steps);
-            step_stride = as_scalar(waves % steps);
-        }
-        CK_NO_UNROLL
-        while (row << rows_log2 < args.rows) {
-            run_step(args, row << rows_log2, step * kWaveElements, local + wave_id() * kRotationLocalBytes);
-            row += row_stride;
-            step += step_stride;
-            if (step >= args.steps) {
-                step -= args.steps;
-                row += 1;
-            }
-        }
+        for_each_wave_step<kWaves>(args.rows, args.steps, args.width_log2, args.groups,
+                                   [&](int64_t row, int64_t column) CK_INLINE_LAMBDA {
+                                       run_step(args, row, column, local + wave_id() * kRotationLocalBytes);
+                                   });
     }
 
     static CK_DEVICE void run_step(const RotateArgs& args, int64_t first_row, int64_t first_column,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "../device/wave_grid.hpp"
 #include "rotate_args.h"
 
 namespace ckitchen {
@@ -35,32 +36,9 @@ constexpr bool rotate_misaligned(const RotateRow& row, std::uint64_t x, std::uin
     return mixed % row.alignment != 0;
 }
 
-struct RotateGrid {
-    std::uint32_t groups = 0;      // workgroups in x; y and z are 1
-    std::uint32_t threads = 0;     // work-items of a workgroup in x; y and z are 1
-    std::uint32_t width_log2 = 0;  // for RotateArgs
-    std::int64_t steps = 0;        // for RotateArgs
-};
-
-// Enough workgroups to fill every GPU several times over; each goes on to further rows.
-inline constexpr std::int64_t kRotateMaxGroups = 4096;
-
 // Launch geometry; rows and k are at least 1.
-constexpr RotateGrid rotate_grid(const RotateRow& row, std::int64_t rows, std::int64_t k) {
-    constexpr std::int64_t kWaveElements = 1024;
-    RotateGrid grid;
-    grid.threads = row.threads;
-    grid.width_log2 = 4;  // a lane's piece is 16 elements of one row
-    while (grid.width_log2 < 10 && (std::int64_t{1} << grid.width_log2) < k) ++grid.width_log2;
-    const std::int64_t rows_per_wave = kWaveElements >> grid.width_log2;
-    const std::int64_t row_steps = rows / rows_per_wave + (rows % rows_per_wave != 0 ? 1 : 0);
-    grid.steps = k / kWaveElements + (k % kWaveElements != 0 ? 1 : 0);
-    const std::int64_t waves = row.threads / 32;
-    const std::int64_t most = kRotateMaxGroups * waves;
-    const bool many = row_steps > most || grid.steps > most || row_steps * grid.steps > most;
-    const std::int64_t wanted = many ? most : row_steps * grid.steps;
-    grid.groups = static_cast<std::uint32_t>((wanted + waves - 1) / waves);
-    return grid;
+constexpr WaveGrid rotate_grid(const RotateRow& row, std::int64_t rows, std::int64_t k) {
+    return wave_grid(row.threads, rows, k);
 }
 
 }  // namespace ckitchen

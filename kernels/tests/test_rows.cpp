@@ -196,15 +196,15 @@ void check_rotate() {
     expect(rotate_misaligned(aligned, 256, 512, 64, 2), aligned.name, "ldy");
     expect(!rotate_misaligned(row, 1, 3, 5, 7), row.name, "any alignment");
 
-    const RotateGrid narrow = rotate_grid(row, 64 * 8 + 1, 4);
+    const WaveGrid narrow = rotate_grid(row, 64 * 8 + 1, 4);
     expect(narrow.width_log2 == 4 && narrow.steps == 1 && narrow.groups == 2, row.name,
            "64 rows of 4 a wave, 8 waves a workgroup");
-    const RotateGrid wide = rotate_grid(row, 3, 4 * 1024 + 4);
+    const WaveGrid wide = rotate_grid(row, 3, 4 * 1024 + 4);
     expect(wide.width_log2 == 10 && wide.steps == 5 && wide.groups == 2, row.name, "3 rows of 5 steps");
-    expect(rotate_grid(row, std::int64_t{1} << 48, std::int64_t{1} << 48).groups == kRotateMaxGroups,
-           row.name, "steps without number go in turns");
-    const RotateGrid one = rotate_grid(row, 1, std::int64_t{1} << 50);
-    expect(one.groups == kRotateMaxGroups && one.steps == std::int64_t{1} << 40, row.name, "one long row");
+    expect(rotate_grid(row, std::int64_t{1} << 48, std::int64_t{1} << 48).groups == kWaveMaxGroups, row.name,
+           "steps without number go in turns");
+    const WaveGrid one = rotate_grid(row, 1, std::int64_t{1} << 50);
+    expect(one.groups == kWaveMaxGroups && one.steps == std::int64_t{1} << 40, row.name, "one long row");
 }
 
 void check_na3d() {

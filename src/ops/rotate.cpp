@@ -40,7 +40,7 @@ Status launch(ck_context& context, const ck_rotate_args& args, const Variant& va
     device.k = view.k;
     device.ldx = view.ldx;
     device.ldy = view.ldy;
-    const RotateGrid grid = rotate_grid(row, device.rows, device.k);
+    const WaveGrid grid = rotate_grid(row, device.rows, device.k);
     device.steps = grid.steps;
     device.type = element_type(args.dtype);
     device.group = static_cast<uint32_t>(args.group);
