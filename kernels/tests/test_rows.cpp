@@ -7,6 +7,7 @@
 
 #include "../int8_gemm/int8_gemm_rows.hpp"
 #include "../int8_quantize/int8_quantize_rows.hpp"
+#include "../na3d/na3d_rows.hpp"
 #include "../rotate/rotate_rows.hpp"
 #include "../w4a8_linear/w4a8_linear_rows.hpp"
 #include "../w4a8_requant/w4a8_requant_rows.hpp"
@@ -133,8 +134,10 @@ void check_workgroups(const Row (&rows)[kCount]) {
     for (const Row& row : rows) {
         expect(row.threads % 32 == 0 && row.threads <= 1024, row.name,
                "a workgroup is whole waves, at most 1024");
-        const bool ptx = std::string_view(row.feature).substr(0, 4) == "ptx_";
-        expect(row.local_bytes <= (ptx ? 49152 : 65536), row.name, "local memory of a workgroup");
+        if constexpr (requires { row.local_bytes; }) {
+            const bool ptx = std::string_view(row.feature).substr(0, 4) == "ptx_";
+            expect(row.local_bytes <= (ptx ? 49152 : 65536), row.name, "local memory of a workgroup");
+        }
     }
 }
 
@@ -260,6 +263,44 @@ void check_w4a8_linear() {
     expect(w4a8_linear_chunk(5, 7, 0, 0) == 7, what, "k = 0");
 }
 
+void check_na3d() {
+    check_workgroups(kNa3dRows);
+    const Na3dRow& row = *find_in(kNa3dRows, "vector");
+    const Na3dRow& aligned = *find_in(kNa3dRows, "vector_aligned");
+    const Na3dTensor tensor{256, {1 << 20, -4096, 1024, -128, 16}};
+    expect(!na3d_misaligned(aligned, tensor), aligned.name, "aligned, with negative strides");
+    for (int field = 0; field < 6; ++field) {
+        Na3dTensor odd = tensor;
+        if (field == 0) odd.base += 8;
+        if (field > 0) odd.stride[field - 1] += 8;
+        expect(na3d_misaligned(aligned, odd), aligned.name, "the address or a stride not aligned");
+        expect(!na3d_misaligned(row, odd), row.name, "any alignment");
+    }
+
+    const Na3dAxis split = na3d_axis(13, 3, 5, true);
+    expect(split.dilation == 5 && split.shorter_length == 2 && split.longer == 3 && split.causal == 1,
+           row.name, "13 in 5 classes: three of 3 places, two of 2");
+    const Na3dAxis single = na3d_axis(13, 3, 2147483647, false);
+    expect(single.dilation == 13 && single.shorter_length == 1 && single.longer == 0, row.name,
+           "a dilation beyond the axis: a class for each index");
+
+    Na3dArgs args{};
+    args.axis[0] = na3d_axis(2, 1, 1, false);
+    args.axis[1] = na3d_axis(3, 1, 1, false);
+    args.axis[2] = na3d_axis(17, 1, 2, false);
+    args.heads = 5;
+    na3d_launch(row, 7, 72, args);
+    expect(args.row_tiles == 6 && args.tiles == 6 * 3 * 2 * 5 * 7 && args.groups == 315, row.name,
+           "17 in two classes of up to 9 places: 3 tiles each");
+    expect(args.pieces == 9 && args.lanes_log2 == 4, row.name, "9 pieces take 16 lanes");
+    na3d_launch(row, 1, 256, args);
+    expect(args.pieces == 32 && args.lanes_log2 == 5, row.name, "32 pieces take a wave");
+    args.axis[0] = na3d_axis(std::int64_t{1} << 40, 1, 1, false);
+    na3d_launch(row, 1, 8, args);
+    expect(args.groups == kNa3dMaxGroups && args.lanes_log2 == 0, row.name,
+           "tiles without number go in turns");
+}
+
 }  // namespace
 
 int main() {
@@ -270,7 +311,10 @@ int main() {
     check_rotate();
     check_w4a8_requant();
     check_w4a8_linear();
-    std::printf("%zu rows, %d failures\n",
-                kInt8GemmRowCount + kInt8QuantizeRowCount + kRotateRowCount + kW4a8RequantRowCount, failures);
+    check_na3d();
+    std::printf(
+        "%zu rows, %d failures\n",
+        kInt8GemmRowCount + kInt8QuantizeRowCount + kNa3dRowCount + kRotateRowCount + kW4a8RequantRowCount,
+        failures);
     return failures == 0 ? 0 : 1;
 }

@@ -1,10 +1,16 @@
 #include "ops/na3d.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "cpu/na3d.hpp"
+#include "na3d/na3d_rows.hpp"
 #include "ops/checks.hpp"
 #include "ops/cpu.hpp"
+#include "ops/device_rows.hpp"
+#include "ops/device_types.hpp"
+#include "ops/gpu.hpp"
 
 namespace ckitchen::ops {
 namespace {
@@ -50,6 +56,56 @@ void add_tensor(Regions& regions, const char* name, const void* base, const ck_n
         if (extent[axis] > 1) region.dimensions.push_back({bytes, extent[axis]});
     }
     regions.strided(region);
+}
+
+int64_t saturating_product(int64_t a, int64_t b) {
+    int64_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+constexpr auto kRows = device_rows_of(kNa3dRows);
+
+const Na3dRow& row_of(const Variant& variant) {
+    return *static_cast<const Na3dRow*>(variant.row);
+}
+
+// The order of the axes T, H, W for the kernels: the last one longer than 1 goes last, as tiles lie along it.
+std::array<int, 3> axis_order(const ck_na3d_args& args) {
+    if (args.w > 1) return {0, 1, 2};
+    if (args.h > 1) return {0, 2, 1};
+    return {2, 1, 0};
+}
+
+Na3dTensor device_tensor(const ck_na3d_args& args, const void* base, const int64_t (&stride)[5]) {
+    const std::array<int, 3> order = axis_order(args);
+    const int64_t size = dtype_size(args.dtype);
+    Na3dTensor tensor{};
+    tensor.base = address(base);
+    tensor.stride[0] = stride[0] * size;
+    for (std::size_t axis = 0; axis < 3; ++axis) tensor.stride[axis + 1] = stride[order[axis] + 1] * size;
+    tensor.stride[4] = stride[4] * size;
+    return tensor;
+}
+
+Status launch(ck_context& context, const ck_na3d_args& args, const Variant& variant, void* stream) {
+    const Na3dRow& row = row_of(variant);
+    const std::array<int, 3> order = axis_order(args);
+    const int64_t extent[3] = {args.t, args.h, args.w};
+    Na3dArgs device{};
+    device.q = device_tensor(args, args.q, args.q_stride);
+    device.k = device_tensor(args, args.k, args.k_stride);
+    device.v = device_tensor(args, args.v, args.v_stride);
+    device.out = device_tensor(args, args.out, args.out_stride);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        const int from = order[axis];
+        device.axis[axis] =
+            na3d_axis(extent[from], args.kernel[from], args.dilation[from], args.causal[from] != 0);
+    }
+    device.heads = args.heads;
+    device.type = element_type(args.dtype);
+    device.scale = args.scale;
+    na3d_launch(row, args.batch, args.head_dim, device);
+    return gpu(context).launch(row.kernel, device.groups, row.threads, &device, stream);
 }
 
 }  // namespace
@@ -105,11 +161,41 @@ void Na3d::regions(const Args& args, Regions& regions) {
     add_tensor(regions, "out", args.out, args, args.out_stride, true);
 }
 
-uint64_t Na3d::workspace(const ck_context&, const Args& args, const Variant&) {
-    return cpu::na3d_workspace(args);
+uint64_t Na3d::workspace(const ck_context&, const Args& args, const Variant& variant) {
+    return variant.row ? 0 : cpu::na3d_workspace(args);
 }
 
-Status Na3d::run(ck_context& context, const Args& args, const Variant&, void*) {
+std::span<const DeviceRow> Na3d::device_rows() {
+    return kRows;
+}
+
+Metrics Na3d::metrics(const Args& args) {
+    const int64_t extent[3] = {args.t, args.h, args.w};
+    int64_t window = 1;
+    int64_t queries = 1;
+    for (std::size_t axis = 0; axis < 3; ++axis)
+        window = saturating_product(window, std::min<int64_t>(args.kernel[axis], extent[axis]));
+    for (const int64_t factor : {args.batch, args.t, args.h, args.w, args.heads})
+        queries = saturating_product(queries, factor);
+    return {queries, window, args.head_dim};
+}
+
+const char* Na3d::refusal(const Args& args, const Variant& variant) {
+    if (empty(args)) return nullptr;
+    const Na3dRow& row = row_of(variant);
+    const bool misaligned = na3d_misaligned(row, device_tensor(args, args.q, args.q_stride)) ||
+                            na3d_misaligned(row, device_tensor(args, args.k, args.k_stride)) ||
+                            na3d_misaligned(row, device_tensor(args, args.v, args.v_stride)) ||
+                            na3d_misaligned(row, device_tensor(args, args.out, args.out_stride));
+    return misaligned ? "head vectors of q, k, v or out do not start at multiples of 16 bytes" : nullptr;
+}
+
+Status Na3d::prepare(ck_context& context, const Args&, const Variant& variant) {
+    return gpu(context).prepare(row_of(variant).kernel);
+}
+
+Status Na3d::run(ck_context& context, const Args& args, const Variant& variant, void* stream) {
+    if (variant.row) return launch(context, args, variant, stream);
     cpu::na3d(cpu_threads(context), args);
     return {};
 }

@@ -11,6 +11,7 @@
 #include "ops/int8_gemm.hpp"
 #include "ops/int8_linear.hpp"
 #include "ops/int8_quantize.hpp"
+#include "ops/na3d.hpp"
 #include "ops/rotate.hpp"
 #include "runtime/embedded_objects.hpp"
 
@@ -104,6 +105,29 @@ ck_rotate_args rotation(int64_t rows, int64_t k, uint64_t x = 256, int64_t ldx =
     return args;
 }
 
+ck_na3d_args attention(int64_t h, int64_t w, int64_t head_dim, uint64_t q = 256, int64_t pad = 0) {
+    ck_na3d_args args = CK_INIT(ck_na3d_args);
+    args.dtype = CK_BF16;
+    args.batch = 2;
+    args.t = 3;
+    args.h = h;
+    args.w = w;
+    args.heads = 5;
+    args.head_dim = head_dim;
+    args.kernel[0] = args.kernel[1] = args.kernel[2] = 3;
+    args.q = reinterpret_cast<void*>(q);
+    if (pad != 0) {
+        int64_t step = head_dim + pad;
+        const int64_t extent[5] = {args.batch, args.t, args.h, args.w, args.heads};
+        for (int axis = 4; axis >= 0; --axis) {
+            args.k_stride[axis] = -step;
+            step *= extent[axis];
+        }
+    }
+    REQUIRE(ops::Na3d::normalise(args).ok());
+    return args;
+}
+
 ck_int8_linear_args linear(int64_t m, int64_t n, int64_t k, uint64_t w = 256) {
     ck_int8_linear_args args = CK_INIT(ck_int8_linear_args);
     args.x_dtype = CK_BF16;
@@ -172,6 +196,19 @@ void add_rows(std::ostream& table, const Target& target, const Preferences& pref
           << rotator.choose(rotation(4096, 3072, 256, 3076)) << "\n";
 }
 
+void add_attention(std::ostream& table, const Target& target, const Preferences& preferences) {
+    const Device<ops::Na3d> device(target, preferences);
+    const auto add = [&](const char* text, const ck_na3d_args& args) {
+        table << target.name << " na3d " << text << " " << device.choose(args) << "\n";
+    };
+    add("h=30 w=52 head_dim=64", attention(30, 52, 64));
+    add("h=1 w=1 head_dim=8", attention(1, 1, 8));
+    add("h=9 w=1 head_dim=256", attention(9, 1, 256));
+    add("h=30 w=52 head_dim=64 q=@2", attention(30, 52, 64, 2));
+    add("h=30 w=52 head_dim=64 k reversed, pad 1", attention(30, 52, 64, 256, 1));
+    add("h=30 w=52 head_dim=64 k reversed, pad 8", attention(30, 52, 64, 256, 8));
+}
+
 }  // namespace
 
 TEST_CASE("selection on every target") {
@@ -181,6 +218,7 @@ TEST_CASE("selection on every target") {
     for (const Target& target : known_targets()) {
         add_linear(table, target, preferences);
         add_rows(table, target, preferences);
+        add_attention(table, target, preferences);
     }
     if (std::getenv("CK_REWRITE_GOLDEN")) std::ofstream(CK_SELECTION_GOLDEN) << table.str();
     CHECK(table.str() == read_file(CK_SELECTION_GOLDEN));
@@ -218,6 +256,22 @@ TEST_CASE("no legal row quantization, rotation or INT8 linear is refused anywher
                         REQUIRE(rotator.choose(rotation(rows, k, at, ld)) != "none");
                         if (k <= 131071) REQUIRE(layer.choose(linear(rows % 100000, 77, k, at)) != "none");
                     }
+    }
+}
+
+TEST_CASE("no legal neighborhood attention is refused anywhere") {
+    const Preferences preferences = built_in();
+    for (const Target& target : known_targets()) {
+        const Device<ops::Na3d> device(target, preferences);
+        for (const int64_t h : {int64_t{1}, int64_t{9}, int64_t{1} << 33})
+            for (const int64_t w : {1, 7, 4096})
+                for (int64_t head_dim = 8; head_dim <= 256; head_dim += 8)
+                    for (const uint64_t at : {1, 2, 16})
+                        for (const int64_t pad : {0, 1, 8}) {
+                            INFO(target.name << " h " << h << " w " << w << " head_dim " << head_dim << " @"
+                                             << at << " pad " << pad);
+                            REQUIRE(device.choose(attention(h, w, head_dim, at, pad)) != "none");
+                        }
     }
 }
 

@@ -1,0 +1,50 @@
+// Arguments of every neighborhood attention kernel, passed by value as the one explicit kernel argument. Host
+// and device share this file; it holds fixed-width fields only and no padding.
+#pragma once
+
+#include "../device/element_type.h"
+
+namespace ckitchen {
+
+// Queries that a wave works on at a time: neighbours along the last axis, of one residue class there.
+constexpr uint32_t kNa3dTileQueries = 4;
+
+// One axis of the grid. Dilation splits it into as many residue classes: those below `longer` have
+// `shorter_length` + 1 places, the others `shorter_length`.
+struct Na3dAxis {
+    int64_t extent;
+    int64_t shorter_length;
+    uint32_t dilation;  // at most the extent
+    uint32_t longer;
+    uint32_t kernel;
+    uint32_t causal;
+};
+
+// A tensor [batch, axis 0, axis 1, axis 2, heads, head_dim]. Strides in bytes.
+struct Na3dTensor {
+    uint64_t base;
+    int64_t stride[5];
+};
+
+// Softmax attention of every query to the keys of its window. All extents are at least 1. The axes are T, H,
+// W or these with two exchanged, which changes no result: the last one is that along which tiles lie.
+struct Na3dArgs {
+    Na3dTensor q;
+    Na3dTensor k;
+    Na3dTensor v;
+    Na3dTensor out;
+    Na3dAxis axis[3];
+    int64_t heads;
+    int64_t row_tiles;    // tiles along axis 2: for every place in a class, all classes
+    int64_t tiles;        // row_tiles * extents of axes 1 and 0 * heads * batch, in this order
+    uint32_t groups;      // the workgroups that were launched
+    uint32_t type;        // ElementType of all tensors
+    uint32_t pieces;      // head_dim / 8: 1 to 32
+    uint32_t lanes_log2;  // 2^lanes_log2 lanes hold the pieces of one head vector
+    float scale;
+    uint32_t reserved;
+};
+
+static_assert(sizeof(Na3dArgs) == 336, "the kernels read this layout");
+
+}  // namespace ckitchen

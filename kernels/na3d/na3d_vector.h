@@ -1,0 +1,448 @@
+// Neighborhood attention in float32 vector arithmetic, for every type, width, stride and window. Waves work
+// on their own. A wave takes a tile of neighbouring queries of one head and goes through the union of their
+// windows, several keys at a time: a head vector lies in a group of lanes, eight elements in each, and the
+// groups take different keys. Every group has a softmax of its own (running maximum, sum, weighted values);
+// they are joined at the end.
+#pragma once
+
+#include "../device/piece.h"
+#include "na3d_args.h"
+
+namespace ckitchen {
+
+constexpr int kNa3dPieceElements = 8;
+constexpr float kNa3dMaxFloat = 0x1.fffffep127f;
+constexpr float kNa3dLog2E = 0x1.715476p0f;
+
+// 2^x with an error of about one unit in the last place; 0 for minus infinity.
+CK_DEVICE float exp2_approximately(float x) {
+#if defined(__NVPTX__)
+    return __nvvm_ex2_approx_f(x);
+#elif __clang_major__ >= 18
+    return __builtin_amdgcn_exp2f(x);
+#else
+    return __builtin_exp2f(x);
+#endif
+}
+
+// exp(-distance below the maximum). The difference is taken before any factor, so that its rounding error is
+// relative to the difference and not to the logits, which may be large.
+CK_DEVICE float softmax_weight(float logit, float maximum) {
+    return exp2_approximately((logit - maximum) * kNa3dLog2E);
+}
+
+template <int kMask>
+CK_DEVICE float exchange_xor_float(float value) {
+    return __builtin_bit_cast(float, exchange_xor<kMask>(__builtin_bit_cast(int32_t, value)));
+}
+
+// Bits of eight consecutive elements.
+template <typename Format>
+struct Na3dPiece {
+    static constexpr int kParts = Format::kSize / 2;
+    Uint32x4 part[kParts];
+
+    template <LoadPlace kPlace>
+    CK_DEVICE void load(uint64_t address) {
+        CK_UNROLL
+        for (int index = 0; index < kParts; ++index)
+            part[index] = load_16_bytes<kPlace>(global_pointer<const uint8_t>(address) + 16 * index);
+    }
+
+    CK_DEVICE void convert(float (&value)[kNa3dPieceElements]) const {
+        CK_UNROLL
+        for (int index = 0; index < kNa3dPieceElements; ++index) {
+            if constexpr (Format::kSize == 4) {
+                value[index] = Format::to_float(part[index / 4][index % 4]);
+            } else {
+                const uint32_t word = part[0][index / 2];
+                value[index] = Format::to_float(index % 2 == 0 ? word & 0xffffu : word >> 16);
+            }
+        }
+    }
+
+    template <LoadPlace kPlace>
+    static CK_DEVICE void store(uint64_t address, const float (&value)[kNa3dPieceElements]) {
+        CK_UNROLL
+        for (int index = 0; index < kParts; ++index) {
+            Uint32x4 bits;
+            CK_UNROLL
+            for (int word = 0; word < 4; ++word) {
+                if constexpr (Format::kSize == 4) {
+                    bits[word] = Format::from_float(value[4 * index + word]);
+                } else {
+                    bits[word] = Format::from_float(value[2 * word]) | Format::from_float(value[2 * word + 1])
+                                                                           << 16;
+                }
+            }
+            store_16_bytes<kPlace>(address + 16 * index, bits);
+        }
+    }
+};
+
+// The kernel's arguments again, from memory. Without it the compiler reads all of them before the first tile,
+// which takes more scalar registers than there are.
+CK_DEVICE const Na3dArgs& reread(const Na3dArgs& args) {
+#if defined(__AMDGCN__)
+    (void)args;
+    auto address = __builtin_amdgcn_kernarg_segment_ptr();
+    asm volatile("" : "+s"(address));
+    return *(const Na3dArgs*)address;
+#else
+    return args;
+#endif
+}
+
+CK_DEVICE int64_t as_uniform(uint32_t value) {
+    return as_scalar(value);
+}
+CK_DEVICE int64_t as_uniform(uint64_t value) {
+    return static_cast<int64_t>(static_cast<uint64_t>(as_scalar(static_cast<uint32_t>(value >> 32))) << 32 |
+                                as_scalar(static_cast<uint32_t>(value)));
+}
+
+// A value that is the same in all lanes, computed before what follows, for the same reason.
+CK_DEVICE void compute_now(uint64_t& value) {
+#if defined(__AMDGCN__)
+    uint64_t scalar = static_cast<uint64_t>(as_uniform(value));
+    asm volatile("" : "+s"(scalar));
+    value = scalar;
+#else
+    (void)value;
+#endif
+}
+
+// Places [low, low + count) of a residue class.
+struct Na3dWindow {
+    int64_t low;
+    int64_t count;
+};
+
+CK_DEVICE int64_t class_length(const Na3dAxis& axis, int64_t residue) {
+    return axis.shorter_length + (residue < axis.longer ? 1 : 0);
+}
+
+CK_DEVICE Na3dWindow window_of(const Na3dAxis& axis, int64_t residue, int64_t place) {
+    // A causal query sees the class as if it ended there: its window then lies at the end.
+    const int64_t length = axis.causal ? place + 1 : class_length(axis, residue);
+    const int64_t count = axis.kernel < length ? axis.kernel : length;
+    const int64_t wanted = place - count / 2 > 0 ? place - count / 2 : 0;
+    return {wanted < length - count ? wanted : length - count, count};
+}
+
+// A tile: batch, head, places on the axes.
+struct Na3dTile {
+    int64_t batch;
+    int64_t head;
+    int64_t residue[3];
+    int64_t place[3];  // of axis 2: of the first query
+};
+
+// Index: uint32_t where all numbers fit, as divisions are much faster there.
+template <typename Index>
+CK_DEVICE Na3dTile tile_of(const Na3dArgs& args, Index tile) {
+    Na3dTile result;
+    const Index row_tiles = static_cast<Index>(args.row_tiles);
+    const Index along = tile % row_tiles;
+    Index rest = tile / row_tiles;
+    const Index classes = static_cast<Index>(args.axis[2].dilation);
+    result.residue[2] = as_uniform(along % classes);
+    result.place[2] = as_uniform(along / classes) * kNa3dTileQueries;
+    CK_UNROLL
+    for (int axis = 1; axis >= 0; --axis) {
+        const Index extent = static_cast<Index>(args.axis[axis].extent);
+        const Index dilation = static_cast<Index>(args.axis[axis].dilation);
+        const Index index = rest % extent;
+        rest /= extent;
+        result.residue[axis] = as_uniform(index % dilation);
+        result.place[axis] = as_uniform(index / dilation);
+    }
+    const Index heads = static_cast<Index>(args.heads);
+    result.head = as_uniform(rest % heads);
+    result.batch = as_uniform(rest / heads);
+    return result;
+}
+
+// Address of a head vector, at these places of the tile's classes.
+CK_DEVICE uint64_t vector_address(const Na3dArgs& args, const Na3dTensor& tensor, const Na3dTile& tile,
+                                  int64_t place_0, int64_t place_1, int64_t place_2) {
+    int64_t offset = tile.batch * tensor.stride[0] + tile.head * tensor.stride[4];
+    offset += (tile.residue[0] + place_0 * args.axis[0].dilation) * tensor.stride[1];
+    offset += (tile.residue[1] + place_1 * args.axis[1].dilation) * tensor.stride[2];
+    offset += (tile.residue[2] + place_2 * args.axis[2].dilation) * tensor.stride[3];
+    return tensor.base + static_cast<uint64_t>(offset);
+}
+
+// A place inside the box of the tile's keys, the last axis fastest.
+struct Na3dKey {
+    uint32_t place[3];
+};
+
+CK_DEVICE Na3dKey key_of(uint32_t index, uint32_t count_1, uint32_t count_2) {
+    const uint32_t row = index / count_2;
+    return {{row / count_1, row % count_1, index % count_2}};
+}
+
+// What the address of a key grows by from step to step: `step`, and more where an axis starts over.
+struct Na3dStride {
+    uint64_t along[3];
+    uint64_t step;
+    uint64_t carry_2;
+    uint64_t carry_1;
+
+    CK_DEVICE Na3dStride(const Na3dArgs& args, const Na3dTensor& tensor, const Na3dKey& by, uint32_t count_1,
+                         uint32_t count_2) {
+        CK_UNROLL
+        for (int axis = 0; axis < 3; ++axis)
+            along[axis] = static_cast<uint64_t>(tensor.stride[axis + 1]) * args.axis[axis].dilation;
+        step = offset(by);
+        carry_2 = along[1] - along[2] * count_2;
+        carry_1 = along[0] - along[1] * count_1;
+        compute_now(step);
+        compute_now(carry_2);
+        compute_now(carry_1);
+    }
+
+    CK_DEVICE uint64_t offset(const Na3dKey& key) const {
+        return along[0] * key.place[0] + along[1] * key.place[1] + along[2] * key.place[2];
+    }
+};
+
+template <int kWaves, int kAlignment>
+struct Na3dVector {
+    static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
+    static constexpr int kQueries = kNa3dTileQueries;
+    static constexpr int kElements = kNa3dPieceElements;
+
+    static CK_DEVICE void run(const Na3dArgs& kernel_args) {
+        int64_t tile = static_cast<int64_t>(workgroup_id()) * kWaves + wave_id();
+        CK_NO_UNROLL
+        while (true) {
+            const Na3dArgs& args = reread(kernel_args);
+            const int64_t tiles = args.tiles;
+            if (tile >= tiles) return;
+            Na3dTile position;
+            if (tiles <= 0xffffffff) {
+                position = tile_of(args, static_cast<uint32_t>(tile));
+            } else {
+                position = tile_of(args, static_cast<uint64_t>(tile));
+            }
+            if (args.type == kElementFloat32) {
+                run_tile<Float32Format>(reread(args), position);
+            } else if (args.type == kElementFloat16) {
+                run_tile<Float16Format>(reread(args), position);
+            } else {
+                run_tile<Bfloat16Format>(reread(args), position);
+            }
+            tile += static_cast<int64_t>(reread(args).groups) * kWaves;
+        }
+    }
+
+    // The sum over the lanes of a head vector, in all of them.
+    static CK_DEVICE void sum_lanes(float (&value)[kQueries], uint32_t lanes_log2) {
+        if (lanes_log2 > 0) add_exchanged<1>(value);
+        if (lanes_log2 > 1) add_exchanged<2>(value);
+        if (lanes_log2 > 2) add_exchanged<4>(value);
+        if (lanes_log2 > 3) add_exchanged<8>(value);
+        if (lanes_log2 > 4) add_exchanged<16>(value);
+    }
+
+    template <int kMask, int kCount>
+    static CK_DEVICE void add_exchanged(float (&value)[kCount]) {
+        CK_UNROLL
+        for (int index = 0; index < kCount; ++index) value[index] += exchange_xor_float<kMask>(value[index]);
+    }
+
+    // Joins the softmax of each group of lanes with that of the group kMask lanes away.
+    template <int kMask>
+    static CK_DEVICE void join(float (&maximum)[kQueries], float (&sum)[kQueries],
+                               float (&value)[kQueries][kElements]) {
+        CK_UNROLL
+        for (int query = 0; query < kQueries; ++query) {
+            const float joined = __builtin_fmaxf(maximum[query], exchange_xor_float<kMask>(maximum[query]));
+            const float factor = softmax_weight(maximum[query], joined);
+            maximum[query] = joined;
+            sum[query] *= factor;
+            sum[query] += exchange_xor_float<kMask>(sum[query]);
+            CK_UNROLL
+            for (int index = 0; index < kElements; ++index) value[query][index] *= factor;
+            add_exchanged<kMask>(value[query]);
+        }
+    }
+
+    template <typename Format>
+    static CK_DEVICE void run_tile(const Na3dArgs& args, const Na3dTile& tile) {
+        const int64_t left = class_length(args.axis[2], tile.residue[2]) - tile.place[2];
+        if (left <= 0) return;
+        const int queries = left < kQueries ? static_cast<int>(left) : kQueries;
+
+        // The box of the tile's keys. The queries' windows differ along axis 2 only, and move up with them.
+        const Na3dWindow window_0 = window_of(args.axis[0], tile.residue[0], tile.place[0]);
+        const Na3dWindow window_1 = window_of(args.axis[1], tile.residue[1], tile.place[1]);
+        const int64_t low = window_of(args.axis[2], tile.residue[2], tile.place[2]).low;
+        uint32_t first[kQueries];
+        uint32_t count[kQueries];
+        uint32_t count_2 = 0;
+        CK_UNROLL
+        for (int query = 0; query < kQueries; ++query) {
+            const int within = query < queries ? query : queries - 1;
+            const Na3dWindow window = window_of(args.axis[2], tile.residue[2], tile.place[2] + within);
+            first[query] = static_cast<uint32_t>(window.low - low);
+            count[query] = static_cast<uint32_t>(window.count);
+            count_2 = first[query] + count[query];
+        }
+        const uint32_t count_1 = static_cast<uint32_t>(window_1.count);
+        const uint32_t count_0 = static_cast<uint32_t>(window_0.count);
+
+        // Lanes without a piece repeat the first one, against a query of zeros.
+        const uint32_t lane_in_group = lane_id() & ((1u << args.lanes_log2) - 1);
+        const bool has_piece = lane_in_group < args.pieces;
+        const uint32_t piece_offset = has_piece ? lane_in_group * kElements * Format::kSize : 0;
+
+        const Na3dArgs& q_args = reread(args);
+        uint64_t q_first =
+            vector_address(q_args, q_args.q, tile, tile.place[0], tile.place[1], tile.place[2]);
+        uint64_t q_step = static_cast<uint64_t>(q_args.q.stride[3]) * q_args.axis[2].dilation;
+        compute_now(q_first);
+        compute_now(q_step);
+        float q[kQueries][kElements];
+        CK_UNROLL
+        for (int query = 0; query < kQueries; ++query) {
+            const int within = query < queries ? query : queries - 1;
+            Na3dPiece<Format> piece;
+            piece.template load<kPlace>(q_first + q_step * static_cast<uint32_t>(within) + piece_offset);
+            piece.convert(q[query]);
+            CK_UNROLL
+            for (int index = 0; index < kElements; ++index)
+                q[query][index] = has_piece ? q[query][index] : 0.0f;
+        }
+
+        const uint32_t keys_at_once = kWaveSize >> args.lanes_log2;
+        const uint32_t group = lane_id() >> args.lanes_log2;
+        Na3dKey by = key_of(keys_at_once, count_1, count_2);
+        CK_UNROLL
+        for (int axis = 0; axis < 3; ++axis) by.place[axis] = as_scalar(by.place[axis]);
+        Na3dKey key = key_of(group, count_1, count_2);
+        const Na3dArgs& k_args = reread(args);
+        const Na3dStride k_stride(k_args, k_args.k, by, count_1, count_2);
+        uint64_t k_base = vector_address(k_args, k_args.k, tile, window_0.low, window_1.low, low);
+        compute_now(k_base);
+        const uint64_t k_first = k_base + piece_offset;
+        uint64_t k_address = k_first + k_stride.offset(key);
+        const Na3dArgs& v_args = reread(args);
+        const Na3dStride v_stride(v_args, v_args.v, by, count_1, count_2);
+        uint64_t v_base = vector_address(v_args, v_args.v, tile, window_0.low, window_1.low, low);
+        compute_now(v_base);
+        const uint64_t v_first = v_base + piece_offset;
+        uint64_t v_address = v_first + v_stride.offset(key);
+        const Na3dArgs& out_args = reread(args);
+        uint64_t out_first =
+            vector_address(out_args, out_args.out, tile, tile.place[0], tile.place[1], tile.place[2]);
+        uint64_t out_step = static_cast<uint64_t>(out_args.out.stride[3]) * out_args.axis[2].dilation;
+        compute_now(out_first);
+        compute_now(out_step);
+
+        float maximum[kQueries];
+        float sum[kQueries];
+        float value[kQueries][kElements];
+        CK_UNROLL
+        for (int query = 0; query < kQueries; ++query) {
+            maximum[query] = -kNa3dMaxFloat;
+            sum[query] = 0.0f;
+            CK_UNROLL
+            for (int index = 0; index < kElements; ++index) value[query][index] = 0.0f;
+        }
+
+        // Lanes whose key lies behind the last one read the first key instead, and give it no weight.
+        Na3dPiece<Format> k_piece;
+        Na3dPiece<Format> v_piece;
+        bool inside = key.place[0] < count_0;
+        k_piece.template load<kPlace>(inside ? k_address : k_first);
+        v_piece.template load<kPlace>(inside ? v_address : v_first);
+        const uint64_t keys = static_cast<uint64_t>(count_0) * count_1 * count_2;
+        CK_NO_UNROLL
+        for (uint64_t index = 0; index < keys; index += keys_at_once) {
+            float k[kElements];
+            float v[kElements];
+            k_piece.convert(k);
+            v_piece.convert(v);
+            const uint32_t place = inside ? key.place[2] : 0xffffffffu;
+            advance(by, count_1, count_2, k_stride, v_stride, key, k_address, v_address);
+            inside = key.place[0] < count_0;
+            k_piece.template load<kPlace>(inside ? k_address : k_first);
+            v_piece.template load<kPlace>(inside ? v_address : v_first);
+
+            float logit[kQueries];
+            CK_UNROLL
+            for (int query = 0; query < kQueries; ++query) {
+                logit[query] = q[query][0] * k[0];
+                CK_UNROLL
+                for (int e = 1; e < kElements; ++e)
+                    logit[query] = __builtin_fmaf(q[query][e], k[e], logit[query]);
+            }
+            sum_lanes(logit, args.lanes_log2);
+            bool grew = false;
+            CK_UNROLL
+            for (int query = 0; query < kQueries; ++query) {
+                // Logits stay finite, so that differences are numbers: a maximum of infinities has none.
+                const float bounded = __builtin_fminf(
+                    __builtin_fmaxf(logit[query] * args.scale, -kNa3dMaxFloat), kNa3dMaxFloat);
+                const bool seen = place - first[query] < count[query];
+                logit[query] = seen ? bounded : -__builtin_inff();
+                grew |= logit[query] > maximum[query];
+            }
+            if (grew) {
+                CK_UNROLL
+                for (int query = 0; query < kQueries; ++query) {
+                    const float larger = __builtin_fmaxf(maximum[query], logit[query]);
+                    const float factor = softmax_weight(maximum[query], larger);
+                    maximum[query] = larger;
+                    sum[query] *= factor;
+                    CK_UNROLL
+                    for (int e = 0; e < kElements; ++e) value[query][e] *= factor;
+                }
+            }
+            CK_UNROLL
+            for (int query = 0; query < kQueries; ++query) {
+                const float weight = softmax_weight(logit[query], maximum[query]);
+                sum[query] += weight;
+                CK_UNROLL
+                for (int e = 0; e < kElements; ++e)
+                    value[query][e] = __builtin_fmaf(weight, v[e], value[query][e]);
+            }
+        }
+
+        if (args.lanes_log2 < 1) join<1>(maximum, sum, value);
+        if (args.lanes_log2 < 2) join<2>(maximum, sum, value);
+        if (args.lanes_log2 < 3) join<4>(maximum, sum, value);
+        if (args.lanes_log2 < 4) join<8>(maximum, sum, value);
+        if (args.lanes_log2 < 5) join<16>(maximum, sum, value);
+        CK_UNROLL
+        for (int query = 0; query < kQueries; ++query) {
+            const float inverse = 1.0f / sum[query];
+            CK_UNROLL
+            for (int e = 0; e < kElements; ++e) value[query][e] *= inverse;
+            // Every group of lanes has the result; they store one query each where there are enough of them.
+            if (query < queries && has_piece && group == (query & (keys_at_once - 1))) {
+                Na3dPiece<Format>::template store<kPlace>(
+                    out_first + out_step * static_cast<uint32_t>(query) + piece_offset, value[query]);
+            }
+        }
+    }
+
+    static CK_DEVICE void advance(const Na3dKey& by, uint32_t count_1, uint32_t count_2,
+                                  const Na3dStride& k_stride, const Na3dStride& v_stride, Na3dKey& key,
+                                  uint64_t& k_address, uint64_t& v_address) {
+        key.place[2] += by.place[2];
+        const bool carry_2 = key.place[2] >= count_2;
+        key.place[2] -= carry_2 ? count_2 : 0;
+        key.place[1] += by.place[1] + (carry_2 ? 1 : 0);
+        const bool carry_1 = key.place[1] >= count_1;
+        key.place[1] -= carry_1 ? count_1 : 0;
+        key.place[0] += by.place[0] + (carry_1 ? 1 : 0);
+        k_address += k_stride.step + (carry_2 ? k_stride.carry_2 : 0) + (carry_1 ? k_stride.carry_1 : 0);
+        v_address += v_stride.step + (carry_2 ? v_stride.carry_2 : 0) + (carry_1 ? v_stride.carry_1 : 0);
+    }
+};
+
+}  // namespace ckitchen
