@@ -30,6 +30,8 @@ const char* fault_name(FaultKind kind) {
             return "unsupported mode";
         case FaultKind::kTrap:
             return "trap";
+        case FaultKind::kUndefined:
+            return "use of an undefined value";
     }
     return "unknown";
 }

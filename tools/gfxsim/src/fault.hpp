@@ -26,6 +26,7 @@ enum class FaultKind : uint8_t {
     kBadProgramCounter,
     kUnsupportedMode,
     kTrap,
+    kUndefined,
 };
 
 const char* fault_name(FaultKind kind);

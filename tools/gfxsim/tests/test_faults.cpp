@@ -156,3 +156,55 @@ TEST_CASE("EXEC not full at a matrix instruction", "[faults]") {
                    {"EXEC is not full", "v_wmma_i32_16x16x16_iu8", "0x7fffffff"}, out.get());
     });
 }
+
+TEST_CASE("undefined values", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        const std::string what = "use of an undefined value", stored = "data stored to global memory";
+        const auto check = [&](const char* kernel, unsigned threads, const std::vector<std::string>& words) {
+            DeviceArray<u32> out(hip(), std::vector<u32>(64));
+            check_pair(m, target, kernel, 1, threads, 1, 719, words, out.get());
+        };
+        check("fault_undefined_lds", 64, {what, stored, "wave 0", "lane 0", "0xffffffff", "store"});
+        check("fault_undefined_bits", 64, {what, stored, "bits 0x100 "});
+        check("fault_undefined_address", 64, {what, "the address in v", "store"});
+        check("fault_undefined_lds_address", 64, {what, "the address in v", "ds_"});
+        check("fault_undefined_exec", 64, {what, "EXEC"});
+        check("fault_undefined_branch", 32, {what, "decides a branch"});
+        check("fault_undefined_select", 64, {what, stored, "wave 1", "lane 31"});
+        check("fault_undefined_scratch", 32, {what, stored});
+        check("fault_undefined_atomic", 32, {what, stored, "atomic"});
+        DeviceArray<u32> out(hip(), std::vector<u32>(64));
+        check_pair(m, target, "fault_undefined_argument", 1, 64, 1, 719, {what, stored, "bits 0xffffff00"},
+                   out.get(), static_cast<unsigned char>(5));
+        if (target != "gfx1030") {
+            DeviceArray<u32> matrix(hip(), std::vector<u32>(256));
+            check_pair(m, target, "fault_undefined_wmma", 1, 32, 1, 719, {what, stored}, matrix.get());
+        }
+    });
+}
+
+TEST_CASE("undefined memory", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        DeviceArray<u32> out(hip(), std::vector<u32>(64));
+        void *p = nullptr, *q = nullptr;
+        REQUIRE(hip()("hipMalloc", &p, size_t{256}) == 0);
+        REQUIRE(hip()("hipMalloc", &q, size_t{256}) == 0);
+        // 40 elements by a copy and a fill; copied on, they keep what they are.
+        const std::vector<u32> data(20, 3);
+        REQUIRE(hip()("hipMemcpy", p, static_cast<const void*>(data.data()), size_t{80}, 1) == 0);
+        REQUIRE(hip()("hipMemset", static_cast<void*>(static_cast<u32*>(p) + 20), 1, size_t{80}) == 0);
+        REQUIRE(hip()("hipMemcpy", q, static_cast<const void*>(p), size_t{256}, 3) == 0);
+        for (void* in : {p, q})
+            check_pair(m, target, "fault_undefined_memory", 1, 64, 1, 719,
+                       {"use of an undefined value", "data stored to global memory", "wave 1", "lane 8"}, in,
+                       out.get(), 40);
+        // What a kernel stores is defined.
+        REQUIRE(m.launch("fault_global", 1, 1, 64, p, 64, 0) == 0);
+        CHECK(m.launch("fault_undefined_memory", 1, 1, 64, p, out.get(), 64, 0) == 0);
+        setenv("GFXSIM_UNDEF", "off", 1);
+        CHECK(m.launch("fault_undefined_memory", 1, 1, 64, q, out.get(), 64, 0) == 0);
+        unsetenv("GFXSIM_UNDEF");
+        REQUIRE(hip()("hipFree", p) == 0);
+        REQUIRE(hip()("hipFree", q) == 0);
+    });
+}

@@ -29,6 +29,7 @@ int copy(void* dst, const void* src, size_t bytes, int kind) {
     if ((kind == kHostToDevice || kind == kDeviceToDevice) && !dst_ours) return kInvalidValue;
     if ((kind == kDeviceToHost || kind == kDeviceToDevice) && !src_ours) return kInvalidValue;
     std::memmove(dst, src, bytes);
+    if (dst_ours) MemoryMap::instance().copy_defined(dst, src, bytes);
     return kSuccess;
 }
 
@@ -43,6 +44,7 @@ int fill(void* dst, const void* pattern, size_t width, size_t count) {
         for (size_t i = 0; i < count; ++i)
             std::memcpy(static_cast<uint8_t*>(dst) + i * width, pattern, width);
     }
+    MemoryMap::instance().mark_defined(dst, width * count);
     return kSuccess;
 }
 
