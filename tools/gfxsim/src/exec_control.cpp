@@ -63,6 +63,7 @@ bool signal_barrier(Wave& w) {
     if (++g.signalled == g.live_waves) {
         g.signalled = 0;
         scan_lds(g);
+        if (g.races.active()) g.races.close();
         for (Wave* other : g.waves) {
             other->barrier_signalled = false;
             // A wave that already waits goes on; one that has only signalled finds the barrier passed.

@@ -117,6 +117,7 @@ class Dispatcher {
             w.strict_alignment = options_.strict_alignment;
             w.track_undefined = options_.undefined;
             w.counts.assign(kernel_.image->slots(), 0);
+            if (!options_.stats_file.empty()) w.memory.assign(kernel_.image->slots(), MemoryCount{});
         }
         if (threads == 1) {
             work(workers[0]);
@@ -128,11 +129,13 @@ class Dispatcher {
         result.error = error_;
         result.report = report_;
         if (!options_.stats_file.empty()) {
+            LaunchCounts counts{std::move(workers[0].counts), std::move(workers[0].memory)};
             for (size_t i = 1; i < workers.size(); ++i)
-                for (size_t k = 0; k < workers[0].counts.size(); ++k)
-                    workers[0].counts[k] += workers[i].counts[k];
-            write_stats(options_.stats_file, request_, workers[0].counts, lds_bytes_, waves_per_group_,
-                        result.error);
+                for (size_t k = 0; k < counts.executed.size(); ++k) {
+                    counts.executed[k] += workers[i].counts[k];
+                    counts.memory[k] += workers[i].memory[k];
+                }
+            write_stats(options_.stats_file, request_, counts, lds_bytes_, waves_per_group_, result.error);
         }
         return result;
     }
@@ -192,6 +195,7 @@ class Dispatcher {
         if (options_.undefined) group.undefined_lds.assign(lds_bytes_, 0xff);
         group.lds_defined = false;
         group.lds_scans = 0;
+        if (options_.races) group.races.start(waves_per_group_, lds_bytes_);
         group.waves.clear();
         group.signalled = 0;
         group.live_waves = waves_per_group_;
@@ -210,6 +214,7 @@ class Dispatcher {
             }
             if (!progress) raise(FaultKind::kBarrier, -1, "no wave of the workgroup can run");
         }
+        if (group.races.active()) group.races.close();
     }
 
     /// A signalling NaN that names the register.
@@ -319,6 +324,7 @@ class Dispatcher {
         const uint64_t begin = image.begin();
         uint64_t* counts = worker.counts.data();
         const bool track = worker.track_undefined;
+        Races& races = w.group->races;
         const uint64_t until = w.executed + kQuantum;
         while (w.state == WaveState::kRunning && w.executed < until) {
             const uint64_t pc = w.next_pc;
@@ -329,7 +335,11 @@ class Dispatcher {
             w.next_pc = pc + inst.size;
             ++w.executed;
             ++counts[(pc - begin) >> 2];
-            if (track && inst.access != MemoryAccess::kNone) track_memory(w, inst);
+            if (inst.access != MemoryAccess::kNone) {
+                if (track) track_memory(w, inst);
+                if (races.active()) races.record(w, inst);
+                if (!worker.memory.empty()) count_memory(w, inst, worker.memory[(pc - begin) >> 2]);
+            }
             if (track && inst.access == MemoryAccess::kNone && w.undefined.touched(inst)) [[unlikely]]
                 execute_undefined(w, inst);
             else
@@ -346,12 +356,14 @@ class Dispatcher {
         const CodeImage& image = *kernel_.image;
         std::string out = std::string("gfxsim: ") + fault_name(f.kind) + " in kernel " + kernel_.name +
                           " on " + request_.target->name + "\n  ";
-        if (image.contains(w.pc))
-            out += "instruction: " + image.at(w.pc).text + "\n  at kernel entry + " +
-                   hex(w.pc - kernel_.entry) + " (code offset " + hex(w.pc - image.begin()) + ")\n  ";
+        const uint64_t pc = f.inst ? f.inst->address : w.pc;
+        if (image.contains(pc))
+            out += "instruction: " + image.at(pc).text + "\n  at kernel entry + " + hex(pc - kernel_.entry) +
+                   " (code offset " + hex(pc - image.begin()) + ")\n  ";
         const auto& id = w.group->id;
         out += "workgroup (" + std::to_string(id[0]) + "," + std::to_string(id[1]) + "," +
-               std::to_string(id[2]) + "), wave " + std::to_string(w.id_in_group);
+               std::to_string(id[2]) + "), wave " +
+               std::to_string(f.wave >= 0 ? static_cast<uint32_t>(f.wave) : w.id_in_group);
         if (f.lane >= 0) out += ", lane " + std::to_string(f.lane);
         return out + ", EXEC " + hex(w.exec()) + "\n  " + f.detail + "\n";
     }

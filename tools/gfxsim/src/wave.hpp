@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "code_image.hpp"
+#include "counters.hpp"
 #include "fault.hpp"
 #include "inst.hpp"
+#include "races.hpp"
 #include "targets.hpp"
 
 namespace ckitchen::gfxsim {
@@ -70,6 +72,7 @@ struct Workgroup {
     std::vector<uint8_t> undefined_lds;  // one bits are undefined; empty when nobody asks
     bool lds_defined = false;            // undefined_lds is known to be all zero
     unsigned lds_scans = 0;
+    Races races;
     std::vector<Wave*> waves;
     uint32_t live_waves = 0;
     uint32_t signalled = 0;
@@ -106,7 +109,8 @@ struct Worker {
     int device = 0;
     bool strict_alignment = false;
     bool track_undefined = false;
-    std::vector<uint64_t> counts;  // executions by code slot
+    std::vector<uint64_t> counts;     // executions by code slot
+    std::vector<MemoryCount> memory;  // by code slot, empty without statistics
 };
 
 }  // namespace ckitchen::gfxsim

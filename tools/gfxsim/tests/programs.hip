@@ -31,6 +31,11 @@ KERNEL BOUNDS(256) void vector_add(const float* a, const float* b, float* c, int
     if (i < n) c[i] = a[i] + b[i];
 }
 
+KERNEL BOUNDS(256) void vec_copy(const double* a, double* c, int n) {
+    const int i = group_x() * 256 + thread_x();
+    if (i < n) c[i] = a[i];
+}
+
 KERNEL BOUNDS(256) void evaluate_all(const u32* a, const u32* b, u32* out, int n) {
     const int i = group_x() * 256 + thread_x();
     if (i >= n) return;
@@ -412,3 +417,54 @@ KERNEL BOUNDS(32) void fault_undefined_wmma(int* out, int fault) {
 #endif
 }
 #endif
+
+// Races between the two waves of a workgroup. With `fault` 0 each wave keeps to its own part.
+
+KERNEL BOUNDS(64) void fault_race_lds(u32* out, int fault) {
+    SHARED static u32 s[128];
+    const int t = thread_x();
+    s[t] = (u32)t;
+    barrier();
+    // The upper wave reads what the lower one overwrites.
+    const int other = t >= 32 && fault ? t - 32 : t;
+    s[t] = 5;
+    out[t] = s[other];
+    barrier();
+    s[t] = 6;
+}
+
+/// Two waves write two bytes of one dword: no race, until they write the same.
+KERNEL BOUNDS(64) void fault_race_bytes(u32* out, int fault) {
+    SHARED static unsigned char s[128];
+    const int t = thread_x();
+    s[t % 32 * 4 + (fault ? 0 : t / 32)] = (unsigned char)t;
+    s[t % 32 * 4 + 2 + t / 32] = (unsigned char)t;
+    barrier();
+    out[t] = s[t * 2 % 128] + (fault ? 0u : s[(t * 2 + 1) % 128]);
+}
+
+KERNEL BOUNDS(64) void fault_race_global(u32* out, int fault) {
+    const int t = thread_x();
+    out[fault ? t % 32 : t] = (u32)t;
+    barrier();
+    // A barrier later the other wave's elements may be read and written.
+    if (!fault) out[63 - t] += 1;
+}
+
+KERNEL BOUNDS(64) void fault_race_read(u32* out, int fault) {
+    const int t = thread_x();
+    const u32 v = out[fault ? 63 - t : t];
+    out[t] = v + 1;
+}
+
+/// Atomics do not race with each other; a plain read beside them does.
+KERNEL BOUNDS(64) void fault_race_atomic(u32* out, int fault) {
+    SHARED static u32 s[2];
+    const int t = thread_x();
+    if (t < 2) s[t] = 0;
+    barrier();
+    __scoped_atomic_fetch_add(&s[0], 1u, __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+    if (fault && t >= 32) out[t] = *(volatile u32*)&s[0];
+    barrier();
+    out[t] = s[0];
+}

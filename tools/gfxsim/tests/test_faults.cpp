@@ -38,11 +38,14 @@ std::string report_of(F body) {
     return text;
 }
 
+bool optimized = false;  // the module at hand is compiled with -O3
+
 template <class F>
 void for_each_module(F body) {
     for (size_t d = 0; d < kTargets.size(); ++d)
         for (const char* level : {"O0", "O3"}) {
             INFO(kTargets[d] << " -" << level);
+            optimized = std::string(level) == "O3";
             REQUIRE(hip()("hipSetDevice", static_cast<int>(d)) == 0);
             const Module module(
                 hip(), std::string(GFXSIM_PROGRAMS) + "/programs_" + kTargets[d] + "_" + level + ".co");
@@ -206,5 +209,26 @@ TEST_CASE("undefined memory", "[faults]") {
         unsetenv("GFXSIM_UNDEF");
         REQUIRE(hip()("hipFree", p) == 0);
         REQUIRE(hip()("hipFree", q) == 0);
+    });
+}
+
+TEST_CASE("races between waves", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        const auto check = [&](const char* kernel, const std::vector<std::string>& words) {
+            DeviceArray<u32> out(hip(), std::vector<u32>(64));
+            std::vector<std::string> all = {"race between waves", "between the same barriers"};
+            all.insert(all.end(), words.begin(), words.end());
+            check_pair(m, target, kernel, 1, 64, 1, 719, all, out.get());
+        };
+        check("fault_race_lds", {"wave 0, lane", "writes LDS byte", "which wave 1 lane 0 reads"});
+        check("fault_race_bytes", {"writes LDS byte", "wave 0, lane 0", "which wave 1 lane 0 writes"});
+        check("fault_race_global", {"wave 1, lane 0", "writes the byte at", "which wave 0 writes"});
+        check("fault_race_read", {"reads the byte at", "writes between"});
+        // Without optimization the atomic returns a value, and could be a lock.
+        if (optimized) check("fault_race_atomic", {"updates LDS byte", "which wave 1 lane 0 reads"});
+        setenv("GFXSIM_RACES", "off", 1);
+        DeviceArray<u32> out(hip(), std::vector<u32>(64));
+        CHECK(m.launch("fault_race_global", 1, 1, 64, out.get(), 1) == 0);
+        unsetenv("GFXSIM_RACES");
     });
 }
