@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -410,4 +411,79 @@ TEST_CASE("statistics", "[runtime]") {
     CHECK_THAT(json, Catch::Contains("\"kernel\":\"vector_add\"") && Catch::Contains("\"waves\":32") &&
                          Catch::Contains("\"vmem_load\":64") && Catch::Contains("\"vmem_store\":32") &&
                          Catch::Contains("\"global_store_b32\":32"));
+}
+
+TEST_CASE("failures on demand", "[runtime]") {
+    for (const int release : {52, 63, 71}) {
+        INFO(release);
+        const HipClient& hip = client(release);
+        hip("hipSetDevice", 0);
+        void *p = nullptr, *stream = nullptr, *event = nullptr;
+        setenv("GFXSIM_FAULT", "oom@2", 1);
+        CHECK(hip("hipMalloc", &p, size_t{64}) == 0);
+        CHECK(hip("hipFree", p) == 0);
+        CHECK(hip("hipMalloc", &p, size_t{64}) == 2);
+        CHECK(p == nullptr);
+        CHECK(hip("hipMalloc", &p, size_t{64}) == 0);
+        CHECK(hip("hipFree", p) == 0);
+        setenv("GFXSIM_FAULT", "oom@1+", 1);
+        CHECK(hip("hipMalloc", &p, size_t{64}) == 2);
+        CHECK(hip("hipHostMalloc", &p, size_t{64}, 0u) == 2);
+        unsetenv("GFXSIM_FAULT");
+        hip("hipGetLastError");
+        const Module m(hip, program("gfx1201"));
+        DeviceArray<float> a(hip, std::vector<float>(256, 1.0f));
+        const auto launch = [&] { return m.launch("vector_add", 1, 1, 256, a.get(), a.get(), a.get(), 256); };
+        setenv("GFXSIM_FAULT", "slow=60", 1);
+        REQUIRE(hip("hipStreamCreateWithFlags", &stream, 1u) == 0);
+        REQUIRE(hip("hipEventCreateWithFlags", &event, 0u) == 0);
+        CHECK(hip("hipStreamQuery", stream) == 0);
+        CHECK(hip("hipMemsetAsync", a.get(), 0, size_t{4}, stream) == 0);
+        CHECK(hip("hipStreamQuery", stream) == 600);
+        CHECK(hip("hipEventRecord", event, stream) == 0);
+        CHECK(hip("hipEventQuery", event) == 600);
+        CHECK(hip("hipEventSynchronize", event) == 0);
+        CHECK(hip("hipEventQuery", event) == 0);
+        CHECK(hip("hipStreamSynchronize", stream) == 0);
+        CHECK(hip("hipStreamQuery", stream) == 0);
+        CHECK(hip("hipMemsetAsync", a.get(), 0, size_t{4}, stream) == 0);
+        CHECK(hip("hipDeviceSynchronize") == 0);
+        CHECK(hip("hipStreamQuery", stream) == 0);
+        unsetenv("GFXSIM_FAULT");
+        CHECK(hip("hipEventDestroy", event) == 0);
+        CHECK(hip("hipStreamDestroy", stream) == 0);
+        // A lost device answers nothing any more; without the variable it is back.
+        setenv("GFXSIM_FAULT", "lost@2", 1);
+        CHECK(launch() == 0);
+        CHECK(launch() == 999);
+        CHECK(hip("hipDeviceSynchronize") == 999);
+        CHECK(hip("hipMalloc", &p, size_t{64}) == 999);
+        unsetenv("GFXSIM_FAULT");
+        CHECK(launch() == 0);
+        if (release < 70) {
+            setenv("GFXSIM_FAULT", "launch@2", 1);
+            CHECK(launch() == 0);
+            CHECK(launch() == 719);
+            CHECK(hip("hipDeviceSynchronize") == 719);
+            CHECK(launch() == 0);
+            CHECK(hip("hipDeviceSynchronize") == 0);
+            unsetenv("GFXSIM_FAULT");
+        }
+    }
+}
+
+TEST_CASE("a child of fork", "[runtime]") {
+    const HipClient& hip = client(63);
+    hip("hipSetDevice", 0);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        void* p = nullptr;
+        _exit(hip("hipMalloc", &p, size_t{64}) == 3 && hip("hipDeviceSynchronize") == 3 ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(hip("hipDeviceSynchronize") == 0);
 }

@@ -52,6 +52,7 @@ int allocate(Runtime& rt, void** p, size_t bytes, MemoryKind kind, unsigned flag
     if (!p) return kInvalidValue;
     *p = nullptr;
     if (bytes == 0) return kSuccess;
+    if (allocation_fails()) return kOutOfMemory;
     const int device = thread_state().device;
     *p = MemoryMap::instance().allocate(bytes, kind, device, flags, usable_memory(*rt.device(device).target));
     return *p ? kSuccess : kOutOfMemory;
@@ -136,6 +137,7 @@ GFXSIM_API int hipMemGetInfo(size_t* free_bytes, size_t* total) {
 GFXSIM_API int hipMemcpy(void* dst, const void* src, size_t bytes, int kind) {
     return guarded([&](Runtime& rt) -> int {
         if (const int error = rt.refuse_in_capture(kStreamCaptureImplicit, true)) return error;
+        rt.wait_for_device(thread_state().device);
         if (const int error = rt.take_pending(thread_state().device)) return error;
         return copy(dst, src, bytes, kind);
     });

@@ -107,7 +107,9 @@ int launch(void* f, const uint32_t (&grid)[3], const uint32_t (&block)[3], uint3
         return rt.submit(
             *stream,
             [&rt, request = std::move(request)]() -> int {
-                const int error = run_launch(request, Options::from_environment()).error;
+                if (launch_loses_device()) return kUnknownError;
+                const int error = launch_fails() ? static_cast<int>(kLaunchFailure)
+                                                 : run_launch(request, Options::from_environment()).error;
                 if (error) {
                     std::lock_guard lock(rt.mutex);
                     rt.device(request.device).pending_error = error;
