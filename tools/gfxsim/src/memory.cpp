@@ -108,6 +108,8 @@ bool MemoryMap::release(void* p, MemoryKind kind) {
     // Keeps the address range but gives the memory back, so that a stale access is recognised.
     mmap(reinterpret_cast<void*>(a.map_base), a.map_size, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    // A launch in another thread may still hold the map of written bytes: it stays, without its memory.
+    if (a.bits) madvise(a.bits, a.bits_size, MADV_DONTNEED);
     graveyard_.push_back(a.base);
     if (graveyard_.size() > kGraveyardLimit) {
         auto old = by_base_.find(graveyard_.front());
