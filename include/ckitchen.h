@@ -30,7 +30,7 @@
  *               each other, except where a function says so.
  * Workspace.    `workspace` and `workspace_size` (bytes) stand in the args of operators that may need one;
  *               <op>_workspace_size tells the bytes for the same args. NULL is allowed when that is 0.
- *               Contents need not be initialised and mean nothing afterwards.
+ *               It may lie at any address. Contents need not be initialised and mean nothing afterwards.
  * Streams.      Work is enqueued on the caller's native stream (hipStream_t, CUstream) of the context's
  *               device; NULL is that device's default stream. The CPU backend computes before it returns and
  *               ignores the stream. Nothing blocks except ck_w4a8_choose_codebook, ck_copy, ck_free and
@@ -515,7 +515,8 @@ CK_API ck_status ck_int8_linear_workspace_size(ck_context* context, const ck_int
  *   UNIFORM     level(code) = code - 8
  *   ASYMMETRIC  level(code) = code - 8, and a correction [K/g, N] (note the order) in the weight's dtype
  * Its int8 grid is  g8 = clamp(rne(level(code) * float32(s_rel)), -127, 127), its float value
- * float32(g8) * s_channel, then + float32(correction), each step rounded. */
+ * float32(g8) * s_channel, then + float32(correction), each step rounded. A NaN s_rel gives g8 = 0. A
+ * codebook is not checked: levels that do not ascend give unspecified codes. */
 typedef int32_t ck_w4a8_layout;
 enum { CK_W4A8_CODEBOOK = 0, CK_W4A8_UNIFORM = 1, CK_W4A8_ASYMMETRIC = 2 };
 
@@ -563,7 +564,7 @@ typedef struct ck_w4a8_requant_args {
     int64_t ld_packed;     /* in bytes, >= k/2 */
     void* s_rel;           /* s_rel_dtype [n, ld_s_rel]; required unless n or k is 0 */
     int64_t ld_s_rel;      /* >= k/group */
-    float* s_channel;      /* [n]; required unless n is 0 */
+    float* s_channel;      /* [n]; required unless n or k is 0 */
     void* correction;      /* dtype [k/group, ld_correction]; required for ASYMMETRIC, NULL otherwise */
     int64_t ld_correction; /* >= n */
     uint64_t* nonfinite;   /* the number of non-finite elements is added to it; NULL = not wanted */
@@ -571,8 +572,7 @@ typedef struct ck_w4a8_requant_args {
     uint64_t workspace_size;
 } ck_w4a8_requant_args;
 
-/* Since 0.1. CK_ERROR_WORKSPACE_TOO_SMALL besides the common statuses. k == 0 with n > 0 writes s_channel =
- * 1e-8. */
+/* Since 0.1. CK_ERROR_WORKSPACE_TOO_SMALL besides the common statuses. */
 CK_API ck_status ck_w4a8_requant(ck_context* context, const ck_w4a8_requant_args* args, void* stream);
 CK_API ck_status ck_w4a8_requant_supported(ck_context* context, const ck_w4a8_requant_args* args,
                                            ck_support_info* info);

@@ -26,4 +26,26 @@ CK_DEVICE float float16_to_float(uint16_t bits) {
     return static_cast<float>(__builtin_bit_cast(_Float16, bits));
 }
 
+// OCP e4m3fn: bias 7, no infinities, NaN where all bits but the sign are set.
+CK_DEVICE float e4m3_to_float(uint32_t code) {
+    const uint32_t magnitude = code & 0x7fu;
+    const float subnormal = static_cast<float>(magnitude) * 0x1p-9f;
+    const uint32_t normal = (magnitude << 20) + (120u << 23);
+    uint32_t bits = magnitude < 8u ? __builtin_bit_cast(uint32_t, subnormal) : normal;
+    bits = magnitude == 0x7fu ? 0x7fc00000u : bits;
+    return __builtin_bit_cast(float, bits | (code & 0x80u) << 24);
+}
+
+// Round to nearest, ties to even, saturating at 448, subnormals kept; any NaN becomes 0x7f.
+CK_DEVICE uint32_t float_to_e4m3(float value) {
+    const uint32_t bits = __builtin_bit_cast(uint32_t, value);
+    const uint32_t magnitude = bits & 0x7fffffffu;
+    const uint32_t normal = (magnitude + 0x7ffffu + (magnitude >> 20 & 1u) - (120u << 23)) >> 20;
+    // Subnormals count 2^-9. Adding 2^23 rounds to an integer and leaves it in the low bits.
+    const float counted = __builtin_bit_cast(float, magnitude) * 512.0f + 8388608.0f;
+    uint32_t code = magnitude < 0x3c800000u ? __builtin_bit_cast(uint32_t, counted) & 0xffu : normal;
+    code = magnitude >= 0x43e00000u ? 0x7eu : code;  // 448
+    return magnitude > 0x7f800000u ? 0x7fu : code | (bits >> 24 & 0x80u);
+}
+
 }  // namespace ckitchen

@@ -5,6 +5,8 @@
 
 namespace ckitchen {
 
+typedef uint16_t UnalignedUint16 __attribute__((aligned(1)));
+typedef uint32_t UnalignedUint32 __attribute__((aligned(1)));
 typedef Uint32x4 UnalignedUint32x4 __attribute__((aligned(1)));
 
 // Whether the hardware takes vector accesses at any address. amdgcn does, with one instruction and at no cost

@@ -4,6 +4,8 @@
 #include "types.h"
 
 #define CK_DEVICE __attribute__((device, always_inline)) inline
+// Behind the parameters of a lambda: what it captures would otherwise lie in memory.
+#define CK_INLINE_LAMBDA __attribute__((always_inline))
 #define CK_SHARED __attribute__((shared))
 #define CK_UNROLL _Pragma("clang loop unroll(full)")
 #define CK_NO_UNROLL _Pragma("clang loop unroll(disable)")
@@ -84,6 +86,15 @@ CK_DEVICE uint32_t lane_id() {
     return workitem_id() % kWaveSize;
 }
 
+// The same; what is computed from it is computed here, not kept in registers from an earlier place on.
+CK_DEVICE uint32_t lane_id_again() {
+    uint32_t lane = lane_id();
+#if defined(__AMDGCN__)
+    asm volatile("" : "+v"(lane));
+#endif
+    return lane;
+}
+
 // The address base + offset, where base is the same in all lanes. Both are hidden from the optimizer, so that
 // they reach the memory instruction as scalar base plus 32-bit lane offset instead of as 64-bit arithmetic in
 // every lane.
@@ -97,6 +108,26 @@ CK_DEVICE uint64_t lane_address(uint64_t base, uint32_t offset) {
 
 CK_DEVICE uint64_t lane_address(uint64_t base, uint64_t offset) {
     return base + offset;
+}
+
+// A kernel's one argument again: what is read from it does not stay in scalar registers between here and
+// where it was read before. `args` is the kernel's own.
+template <typename Args>
+CK_DEVICE Args arguments_again(const Args& args) {
+#if defined(__AMDGCN__)
+    (void)args;
+    uint64_t segment = reinterpret_cast<uint64_t>(__builtin_amdgcn_kernarg_segment_ptr());
+    asm volatile("" : "+s"(segment));
+    const auto word = reinterpret_cast<const __attribute__((address_space(4))) uint32_t*>(segment);
+    struct Words {
+        uint32_t value[sizeof(Args) / 4];
+    } again;
+    CK_UNROLL
+    for (uint32_t index = 0; index < sizeof(Args) / 4; ++index) again.value[index] = word[index];
+    return __builtin_bit_cast(Args, again);
+#else
+    return args;
+#endif
 }
 
 // Barrier that orders accesses to local memory only. A full fence would also wait for the global loads that a
@@ -114,6 +145,65 @@ CK_DEVICE void local_barrier() {
 #endif
 #else
     __syncthreads();
+#endif
+}
+
+// Barrier that orders accesses to global memory too, among the waves of a workgroup.
+CK_DEVICE void workgroup_barrier() {
+#if defined(__AMDGCN__)
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+#else
+    __syncthreads();
+#endif
+}
+
+// Orders accesses of one wave's lanes to local memory that no other wave touches.
+CK_DEVICE void wave_local_fence() {
+#if defined(__AMDGCN__)
+#if __clang_major__ >= 20
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront", "local");
+    __builtin_amdgcn_wave_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront", "local");
+#else
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+#endif
+#else
+    __nvvm_bar_warp_sync(0xffffffffu);
+#endif
+}
+
+// The value that lane `lane` holds. All lanes of the wave take part.
+CK_DEVICE float value_of_lane(float value, uint32_t lane) {
+    const int32_t bits = __builtin_bit_cast(int32_t, value);
+#if defined(__AMDGCN__)
+    return __builtin_bit_cast(float, __builtin_amdgcn_readlane(bits, static_cast<int32_t>(lane)));
+#else
+    return __builtin_bit_cast(float, __nvvm_shfl_sync_idx_i32(-1, bits, static_cast<int32_t>(lane), 31));
+#endif
+}
+
+// The instructions before and after this point are not mixed. Between independent parts of a long unrolled
+// computation it keeps the scheduler from holding the intermediate results of all parts at once.
+CK_DEVICE void scheduling_boundary() {
+#if defined(__AMDGCN__)
+    __builtin_amdgcn_sched_barrier(0);
+#endif
+}
+
+// Values that pass through here do so in program order. Compilers mix independent parts of a long unrolled
+// computation and then hold the intermediate results of many parts at once; with the operands of a part
+// passing after the results of the part before, they cannot. Costs no instruction.
+template <int kCount>
+CK_DEVICE void in_order(float (&value)[kCount]) {
+#if defined(__AMDGCN__)
+    CK_UNROLL
+    for (int index = 0; index < kCount; ++index) asm volatile("" : "+v"(value[index]));
+#else
+    (void)value;
 #endif
 }
 

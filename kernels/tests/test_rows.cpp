@@ -1,10 +1,13 @@
 // The host's view of the rows: limits and launch geometry at their boundaries.
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <string_view>
 
 #include "../int8_gemm/int8_gemm_rows.hpp"
+#include "../int8_quantize/int8_quantize_rows.hpp"
+#include "../rotate/rotate_rows.hpp"
 
 using namespace ckitchen;
 
@@ -114,12 +117,102 @@ void check_grid() {
     expect(vector.groups == 2 && vector.tiles_m == 1, "gemv_8", "33 columns are two workgroups");
 }
 
+template <typename Row, std::size_t kCount>
+const Row* find_in(const Row (&rows)[kCount], std::string_view name) {
+    for (const Row& row : rows) {
+        if (row.name == name) return &row;
+    }
+    expect(false, name.data(), "the row exists");
+    return &rows[0];
+}
+
+template <typename Row, std::size_t kCount>
+void check_workgroups(const Row (&rows)[kCount]) {
+    for (const Row& row : rows) {
+        expect(row.threads % 32 == 0 && row.threads <= 1024, row.name,
+               "a workgroup is whole waves, at most 1024");
+        const bool ptx = std::string_view(row.feature).substr(0, 4) == "ptx_";
+        expect(row.local_bytes <= (ptx ? 49152 : 65536), row.name, "local memory of a workgroup");
+    }
+}
+
+void check_int8_quantize() {
+    check_workgroups(kInt8QuantizeRows);
+    const Int8QuantizeRow& whole = *find_in(kInt8QuantizeRows, "rows_8192");
+    const Int8QuantizeRow& any = *find_in(kInt8QuantizeRows, "rows_any");
+    const Int8QuantizeRow& aligned = *find_in(kInt8QuantizeRows, "aligned_8192");
+    Int8QuantizeShape shape;
+    shape.k = 8192;
+    expect(int8_quantize_refusal(whole, shape) == Int8QuantizeRefusal::None, whole.name, "k = 8192");
+    shape.k = 8193;
+    expect(int8_quantize_refusal(whole, shape) == Int8QuantizeRefusal::Width, whole.name, "k = 8193");
+    shape.k = std::int64_t{1} << 47;
+    expect(int8_quantize_refusal(any, shape) == Int8QuantizeRefusal::None, any.name, "k = 2^47");
+    shape.k = 100;
+    expect(int8_quantize_refusal(aligned, shape) == Int8QuantizeRefusal::None, aligned.name, "aligned");
+    for (int field = 0; field < 5; ++field) {
+        Int8QuantizeShape odd = shape;
+        if (field == 0) odd.x += 8;
+        if (field == 1) odd.q += 1;
+        if (field == 2) odd.x_stride_bytes += 2;
+        if (field == 3) odd.up_offset_bytes += 8;
+        if (field == 4) odd.q_stride_bytes += 4;
+        expect(int8_quantize_refusal(aligned, odd) == Int8QuantizeRefusal::Alignment, aligned.name,
+               "one of x, q, their strides, the half \"up\" not aligned");
+        expect(int8_quantize_refusal(whole, odd) == Int8QuantizeRefusal::None, whole.name, "any alignment");
+    }
+    // A workgroup of 8192 elements holds 512 rows of up to 16, two rows of up to 4096, one of more.
+    for (const auto& [k, width_log2, rows] : {std::array<std::int64_t, 3>{0, 4, 512},
+                                              {16, 4, 512},
+                                              {17, 5, 256},
+                                              {1024, 10, 8},
+                                              {1025, 11, 4},
+                                              {4096, 12, 2},
+                                              {4097, 13, 1},
+                                              {8192, 13, 1}}) {
+        const Int8QuantizeGrid full = int8_quantize_grid(whole, rows, k);
+        expect(full.groups == 1 && full.threads == 256 && full.width_log2 == width_log2, whole.name,
+               "as many rows as a workgroup holds");
+        expect(int8_quantize_grid(whole, rows + 1, k).groups == 2, whole.name, "one row more");
+    }
+    expect(int8_quantize_grid(any, 3, std::int64_t{1} << 40).groups == 3, any.name, "a workgroup a row");
+    for (const Int8QuantizeRow& row : kInt8QuantizeRows) {
+        const Int8QuantizeGrid grid = int8_quantize_grid(row, std::int64_t{1} << 48, 4096);
+        expect(grid.groups == kInt8QuantizeMaxGroups, row.name, "rows without number go in turns");
+    }
+}
+
+void check_rotate() {
+    check_workgroups(kRotateRows);
+    const RotateRow& row = *find_in(kRotateRows, "waves");
+    const RotateRow& aligned = *find_in(kRotateRows, "aligned");
+    expect(!rotate_misaligned(aligned, 256, 512, 64, 128), aligned.name, "aligned");
+    expect(rotate_misaligned(aligned, 8, 512, 64, 128), aligned.name, "x");
+    expect(rotate_misaligned(aligned, 256, 2, 64, 128), aligned.name, "y");
+    expect(rotate_misaligned(aligned, 256, 512, 68, 128), aligned.name, "ldx");
+    expect(rotate_misaligned(aligned, 256, 512, 64, 2), aligned.name, "ldy");
+    expect(!rotate_misaligned(row, 1, 3, 5, 7), row.name, "any alignment");
+
+    const WaveGrid narrow = rotate_grid(row, 64 * 8 + 1, 4);
+    expect(narrow.width_log2 == 4 && narrow.steps == 1 && narrow.groups == 2, row.name,
+           "64 rows of 4 a wave, 8 waves a workgroup");
+    const WaveGrid wide = rotate_grid(row, 3, 4 * 1024 + 4);
+    expect(wide.width_log2 == 10 && wide.steps == 5 && wide.groups == 2, row.name, "3 rows of 5 steps");
+    expect(rotate_grid(row, std::int64_t{1} << 48, std::int64_t{1} << 48).groups == kWaveMaxGroups,
+           row.name, "steps without number go in turns");
+    const WaveGrid one = rotate_grid(row, 1, std::int64_t{1} << 50);
+    expect(one.groups == kWaveMaxGroups && one.steps == std::int64_t{1} << 40, row.name, "one long row");
+}
+
 }  // namespace
 
 int main() {
     check_list();
     check_refusals();
     check_grid();
-    std::printf("%zu rows, %d failures\n", kInt8GemmRowCount, failures);
+    check_int8_quantize();
+    check_rotate();
+    std::printf("%zu rows, %d failures\n", kInt8GemmRowCount + kInt8QuantizeRowCount + kRotateRowCount,
+                failures);
     return failures == 0 ? 0 : 1;
 }

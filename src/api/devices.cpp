@@ -134,7 +134,7 @@ Status make_backend(const BackendRequest& request, std::unique_ptr<Backend>& bac
     if (request.backend == CK_BACKEND_AUTO) {
         int present = 0;
         std::string reasons;
-        const Status status = make_any_gpu(request.runtime_path, backend, present, reasons);
+        Status status = make_any_gpu(request.runtime_path, backend, present, reasons);
         if (status.ok()) return {};
         if (present > 0 && !request.allow_cpu_fallback) return status;
         if (present > 0) log(CK_LOG_WARN, "taking the CPU: {}", reasons);
@@ -167,9 +167,10 @@ Status add_variants(ck_context& context) {
             }
         }
         const std::string name = find_op(entry.op)->name;
+        const std::string preferred = entry.preferences ? entry.preferences : name;
         static const std::vector<PreferenceRule> kNoRules;
-        CK_RETURN_IF_ERROR(resolve_rules(is_cpu ? kNoRules : preferences.rules(name, key), entry.metric_names,
-                                         name + "_", slots,
+        CK_RETURN_IF_ERROR(resolve_rules(is_cpu ? kNoRules : preferences.rules(preferred, key),
+                                         entry.metric_names, name + "_", slots,
                                          context.rules[static_cast<std::size_t>(entry.op)]));
     }
     return {};

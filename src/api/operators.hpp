@@ -14,7 +14,7 @@ inline ck_status supported(const char* function, ck_context* context, const void
         if (!args) return invalid_argument("args is NULL");
         ck_support_info result{};
         const char* variant = "";
-        const Status status = query(c, args, variant);
+        Status status = query(c, args, variant);
         // A struct that cannot be read is no problem that could be judged.
         if (status.code() == CK_ERROR_VERSION_MISMATCH) return status;
         result.status = status.code();

@@ -28,10 +28,14 @@ std::string processor_name() {
 const char* isa_level() {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("x86-64-v4")) return "x86-64-v4";
-    if (__builtin_cpu_supports("x86-64-v3")) return "x86-64-v3";
-    if (__builtin_cpu_supports("x86-64-v2")) return "x86-64-v2";
-    return "x86-64";
+    // By the instructions that matter: not every compiler knows the levels by name.
+    if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt")) return "x86-64";
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2"))
+        return "x86-64-v2";
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
+        return "x86-64-v3";
+    return "x86-64-v4";
 #elif defined(__aarch64__)
     return "aarch64";
 #else

@@ -21,11 +21,13 @@ void w4a8_choose_codebook(ThreadPool& pool, const ck_w4a8_choose_codebook_args& 
         reference::codebook_gather(p, begin, end, values.get());
     });
     float levels[16];
-    {
-        const FpEnv fp_env;
-        reference::codebook_fit(values.get(), count, levels);
-    }
+    w4a8_fit_codebook(values.get(), count, levels);
     for (int j = 0; j < 16; ++j) reference::store(p.codebook, j, levels[j]);
+}
+
+void w4a8_fit_codebook(float* values, std::int64_t count, float (&levels)[16]) {
+    const FpEnv fp_env;
+    reference::codebook_fit(values, count, levels);
 }
 
 }  // namespace ckitchen::cpu

@@ -1,25 +1,16 @@
 #include "ops/int8_gemm.hpp"
 
-#include <array>
-
 #include "cpu/int8_gemm.hpp"
 #include "int8_gemm/int8_gemm_rows.hpp"
 #include "ops/checks.hpp"
 #include "ops/cpu.hpp"
+#include "ops/device_rows.hpp"
 #include "ops/gpu.hpp"
 
 namespace ckitchen::ops {
 namespace {
 
-// A kernel is called ckitchen_<variant>.
-constexpr std::size_t kPrefixLength = sizeof("ckitchen_") - 1;
-
-constexpr auto kRows = [] {
-    std::array<DeviceRow, kInt8GemmRowCount> rows{};
-    for (std::size_t i = 0; i < kInt8GemmRowCount; ++i)
-        rows[i] = {kInt8GemmRows[i].kernel + kPrefixLength, kInt8GemmRows[i].feature, &kInt8GemmRows[i]};
-    return rows;
-}();
+constexpr auto kRows = device_rows_of(kInt8GemmRows);
 
 const Int8GemmRow& row_of(const Variant& variant) {
     return *static_cast<const Int8GemmRow*>(variant.row);

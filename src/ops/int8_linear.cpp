@@ -1,11 +1,70 @@
 #include "ops/int8_linear.hpp"
 
+#include <array>
+
 #include "cpu/int8_linear.hpp"
+#include "int8_gemm/int8_gemm_rows.hpp"
 #include "ops/checks.hpp"
 #include "ops/cpu.hpp"
 #include "ops/int8_gemm.hpp"
+#include "ops/int8_quantize.hpp"
+#include "ops/quantized_rows.hpp"
 
 namespace ckitchen::ops {
+namespace {
+
+ck_int8_quantize_args quantize_part(const ck_int8_linear_args& args, const QuantizedRows& rows) {
+    ck_int8_quantize_args part = CK_INIT(ck_int8_quantize_args);
+    part.dtype = args.x_dtype;
+    part.rows = args.m;
+    part.k = args.k;
+    part.x = args.x;
+    part.ldx = args.ldx;
+    part.q = rows.q;
+    part.ldq = rows.ld;
+    part.scale = rows.scale;
+    part.activation = args.activation;
+    part.rotate_group = args.rotate_group;
+    return part;
+}
+
+ck_int8_gemm_args gemm_part(const ck_int8_linear_args& args, const QuantizedRows& rows) {
+    ck_int8_gemm_args part = CK_INIT(ck_int8_gemm_args);
+    part.out_dtype = args.out_dtype;
+    part.m = args.m;
+    part.n = args.n;
+    part.k = args.k;
+    part.a = rows.q;
+    part.lda = rows.ld;
+    part.b = args.w;
+    part.ldb = args.ldw;
+    part.c = args.y;
+    part.ldc = args.ldy;
+    part.scale_a = rows.scale;
+    part.scale_b = args.w_scale;
+    part.scale_a_mode = CK_SCALE_VECTOR;
+    part.scale_b_mode = args.w_scale_mode;
+    part.bias = args.bias;
+    part.bias_dtype = args.bias_dtype;
+    return part;
+}
+
+QuantizedRows rows_of(const ck_int8_linear_args& args) {
+    return {args.workspace, args.m, args.k};
+}
+
+// The INT8 GEMM's rows under this operator's name.
+constexpr auto kRows = [] {
+    std::array<DeviceRow, kInt8GemmRowCount> rows{{
+#define CK_INT8_GEMM_ROW(name, feature, ...) {"int8_linear_" #name, #feature, nullptr},
+#include "int8_gemm/int8_gemm.inc"
+#undef CK_INT8_GEMM_ROW
+    }};
+    for (std::size_t i = 0; i < kInt8GemmRowCount; ++i) rows[i].row = &kInt8GemmRows[i];
+    return rows;
+}();
+
+}  // namespace
 
 Status Int8Linear::normalise(Args& args) {
     CK_RETURN_IF_ERROR(check_dtype("x_dtype", args.x_dtype, kFloats));
@@ -34,11 +93,39 @@ void Int8Linear::regions(const Args& args, Regions& regions) {
     regions.output("y", args.y, args.m, args.n, args.ldy, dtype_size(args.out_dtype));
 }
 
-uint64_t Int8Linear::workspace(const ck_context&, const Args& args, const Variant&) {
-    return cpu::int8_linear_workspace(args);
+uint64_t Int8Linear::workspace(const ck_context&, const Args& args, const Variant& variant) {
+    return variant.row ? QuantizedRows::workspace(args.m, args.k) : cpu::int8_linear_workspace(args);
 }
 
-Status Int8Linear::run(ck_context& context, const Args& args, const Variant&, void*) {
+std::span<const DeviceRow> Int8Linear::device_rows() {
+    return kRows;
+}
+
+Metrics Int8Linear::metrics(const Args& args) {
+    return Int8Gemm::metrics(gemm_part(args, rows_of(args)));
+}
+
+const char* Int8Linear::refusal(const Args& args, const Variant& variant) {
+    return Int8Gemm::refusal(gemm_part(args, rows_of(args)), variant);
+}
+
+Status Int8Linear::prepare(ck_context& context, const Args& args, const Variant& variant) {
+    const Variant* quantizer = nullptr;
+    const ck_int8_quantize_args part = quantize_part(args, rows_of(args));
+    CK_RETURN_IF_ERROR(Call<Int8Quantize>::choose_part(context, part, quantizer));
+    CK_RETURN_IF_ERROR(Int8Quantize::prepare(context, part, *quantizer));
+    return Int8Gemm::prepare(context, gemm_part(args, rows_of(args)), variant);
+}
+
+Status Int8Linear::run(ck_context& context, const Args& args, const Variant& variant, void* stream) {
+    if (variant.row) {
+        const QuantizedRows rows = rows_of(args);
+        const ck_int8_quantize_args part = quantize_part(args, rows);
+        const Variant* quantizer = nullptr;
+        CK_RETURN_IF_ERROR(Call<Int8Quantize>::choose_part(context, part, quantizer));
+        CK_RETURN_IF_ERROR(Int8Quantize::run(context, part, *quantizer, stream));
+        return Int8Gemm::run(context, gemm_part(args, rows), variant, stream);
+    }
     cpu::int8_linear(cpu_threads(context), args);
     return {};
 }

@@ -1,10 +1,43 @@
 #include "ops/int8_quantize.hpp"
 
 #include "cpu/int8_quantize.hpp"
+#include "int8_quantize/int8_quantize_rows.hpp"
 #include "ops/checks.hpp"
 #include "ops/cpu.hpp"
+#include "ops/device_rows.hpp"
+#include "ops/device_types.hpp"
+#include "ops/gpu.hpp"
 
 namespace ckitchen::ops {
+namespace {
+
+constexpr auto kRows = device_rows_of(kInt8QuantizeRows);
+
+const Int8QuantizeRow& row_of(const Variant& variant) {
+    return *static_cast<const Int8QuantizeRow*>(variant.row);
+}
+
+Status launch(ck_context& context, const ck_int8_quantize_args& args, const Variant& variant, void* stream) {
+    const Int8QuantizeRow& row = row_of(variant);
+    const Int8QuantizeGrid grid = int8_quantize_grid(row, args.rows, args.k);
+    Int8QuantizeArgs device{};
+    device.x = address(args.x);
+    device.q = address(args.q);
+    device.scale = address(args.scale);
+    device.rows = args.rows;
+    device.k = args.k;
+    device.ldx = args.ldx;
+    device.ldq = args.ldq;
+    device.type = element_type(args.dtype);
+    device.activation = static_cast<uint32_t>(args.activation);
+    device.rotate_group = static_cast<uint32_t>(args.rotate_group);
+    device.rotate_factor = rotation_factor(args.rotate_group);
+    device.width_log2 = grid.width_log2;
+    device.groups = grid.groups;
+    return gpu(context).launch(row.kernel, grid.groups, grid.threads, &device, stream);
+}
+
+}  // namespace
 
 Status Int8Quantize::normalise(Args& args) {
     CK_RETURN_IF_ERROR(check_dtype("dtype", args.dtype, kFloats));
@@ -29,11 +62,46 @@ void Int8Quantize::regions(const Args& args, Regions& regions) {
     regions.output("scale", args.scale, 1, args.rows, 0, 4);
 }
 
-uint64_t Int8Quantize::workspace(const ck_context&, const Args& args, const Variant&) {
-    return cpu::int8_quantize_workspace(args);
+uint64_t Int8Quantize::workspace(const ck_context&, const Args& args, const Variant& variant) {
+    return variant.row ? 0 : cpu::int8_quantize_workspace(args);
 }
 
-Status Int8Quantize::run(ck_context& context, const Args& args, const Variant&, void*) {
+std::span<const DeviceRow> Int8Quantize::device_rows() {
+    return kRows;
+}
+
+Metrics Int8Quantize::metrics(const Args& args) {
+    return {args.rows, args.k};
+}
+
+const char* Int8Quantize::refusal(const Args& args, const Variant& variant) {
+    if (empty(args)) return nullptr;
+    const int64_t size = dtype_size(args.dtype);
+    Int8QuantizeShape shape;
+    shape.x = address(args.x);
+    shape.q = address(args.q);
+    shape.k = args.k;
+    // The stride of a single row is not used.
+    shape.x_stride_bytes = args.rows > 1 ? args.ldx * size : 0;
+    shape.up_offset_bytes = args.activation == CK_ACTIVATION_SWIGLU ? args.k * size : 0;
+    shape.q_stride_bytes = args.rows > 1 ? args.ldq : 0;
+    switch (int8_quantize_refusal(row_of(variant), shape)) {
+        case Int8QuantizeRefusal::None:
+            return nullptr;
+        case Int8QuantizeRefusal::Width:
+            return "k is larger than what a workgroup holds";
+        case Int8QuantizeRefusal::Alignment:
+            return "rows of x or q do not start at multiples of 16 bytes";
+    }
+    return "unknown";
+}
+
+Status Int8Quantize::prepare(ck_context& context, const Args&, const Variant& variant) {
+    return gpu(context).prepare(row_of(variant).kernel);
+}
+
+Status Int8Quantize::run(ck_context& context, const Args& args, const Variant& variant, void* stream) {
+    if (variant.row) return launch(context, args, variant, stream);
     cpu::int8_quantize(cpu_threads(context), args);
     return {};
 }

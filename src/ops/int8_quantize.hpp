@@ -3,6 +3,7 @@
 
 #include "core/context.hpp"
 #include "core/region.hpp"
+#include "ops/operator.hpp"
 
 namespace ckitchen::ops {
 
@@ -10,11 +11,16 @@ struct Int8Quantize {
     using Args = ck_int8_quantize_args;
     static constexpr ck_op id = CK_OP_INT8_QUANTIZE;
     static constexpr const char* cpu_variant = "int8_quantize_cpu";
+    static constexpr const char* metric_names[] = {"rows", "k"};
 
     static Status normalise(Args& args);
     static bool empty(const Args& args);
     static void regions(const Args& args, Regions& regions);
     static uint64_t workspace(const ck_context& context, const Args& args, const Variant& variant);
+    static std::span<const DeviceRow> device_rows();
+    static Metrics metrics(const Args& args);
+    static const char* refusal(const Args& args, const Variant& variant);
+    static Status prepare(ck_context& context, const Args& args, const Variant& variant);
     static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream);
 };
 

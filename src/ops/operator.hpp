@@ -10,8 +10,10 @@
 //   static uint64_t workspace(const ck_context&, const Args&, const Variant&);
 //   static Status run(ck_context&, const Args&, const Variant&, void* stream);
 //
-// and, where it has them, `may_alias` and `alias_of` (an input that may be exactly an output). Args that
-// reach `run` are normalised: no leading dimension or stride is a default any more.
+// on GPUs `device_rows`, `metric_names`, `metrics`, `refusal` and `prepare`; `preferences`, the name of
+// another operator, where that one's rows and preferences are its own; `may_alias` and `alias_of` (an input
+// that may be exactly an output). Args that reach `run` are normalised: no leading dimension or stride is a
+// default any more.
 #pragma once
 
 #include <string>
@@ -38,6 +40,7 @@ struct OperatorEntry {
     const char* cpu_variant;
     std::span<const DeviceRow> (*device_rows)();
     std::span<const char* const> metric_names;
+    const char* preferences;  // the operator whose preferences hold, nullptr for its own
     Status (*run)(ck_context& context, const void* args, void* stream);
     // What `run` would answer before it launches anything, and the variant that would run.
     Status (*query)(ck_context& context, const void* args, const char*& variant);
@@ -122,12 +125,25 @@ class Call {
         if constexpr (has_device_rows) {
             result.device_rows = Op::device_rows;
             result.metric_names = Op::metric_names;
+            if constexpr (requires { Op::preferences; }) result.preferences = Op::preferences;
         }
         result.run = run;
         result.query = query;
         result.workspace_size = workspace_size;
         result.prepare = prepare;
         return result;
+    }
+
+    // For operators that are made of others: the first variant that takes this part of the problem. Forced
+    // variants and disabled operators concern direct calls only. `args` are normalised.
+    static Status choose_part(ck_context& context, const Args& args, const Variant*& variant) {
+        for (const VariantSlot* candidate : candidates(context, args)) {
+            if (candidate->variant.row && Op::refusal(args, candidate->variant)) continue;
+            variant = &candidate->variant;
+            return {};
+        }
+        return error(CK_ERROR_UNSUPPORTED_PROBLEM, "{} has no variant on {} for a part of this problem",
+                     find_op(Op::id)->name, context.backend->properties().arch);
     }
 
   private:

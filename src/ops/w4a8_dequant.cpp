@@ -1,12 +1,64 @@
 #include "ops/w4a8_dequant.hpp"
 
-#include "core/codebook.hpp"
+#include <array>
+
 #include "cpu/w4a8_dequant.hpp"
 #include "ops/checks.hpp"
 #include "ops/cpu.hpp"
+#include "ops/gpu.hpp"
+#include "ops/w4a8_device.hpp"
 #include "ops/w4a8_weight.hpp"
+#include "w4a8_dequant/w4a8_dequant_rows.hpp"
 
 namespace ckitchen::ops {
+namespace {
+
+// A kernel is called ckitchen_<variant>.
+constexpr std::size_t kPrefixLength = sizeof("ckitchen_") - 1;
+
+constexpr auto kRows = [] {
+    std::array<DeviceRow, kW4a8DequantRowCount> rows{};
+    for (std::size_t i = 0; i < kW4a8DequantRowCount; ++i)
+        rows[i] = {kW4a8DequantRows[i].kernel + kPrefixLength, kW4a8DequantRows[i].feature,
+                   &kW4a8DequantRows[i]};
+    return rows;
+}();
+
+const W4a8DequantRow& row_of(const Variant& variant) {
+    return *static_cast<const W4a8DequantRow*>(variant.row);
+}
+
+Status launch(ck_context& context, const ck_w4a8_dequant_args& args, const Variant& variant, void* stream) {
+    const W4a8DequantRow& row = row_of(variant);
+    const WaveGrid grid = w4a8_dequant_grid(row, args.n, args.k);
+    const bool grid_only = args.out_dtype == CK_I8;
+    W4a8DequantArgs device{};
+    device.packed = address(args.packed);
+    device.s_rel = address(args.s_rel);
+    device.s_channel = address(args.s_channel);
+    device.correction = address(args.correction);
+    device.codebook = address(args.codebook);
+    device.out = address(args.out);
+    device.rows = args.n;
+    device.k = args.k;
+    device.ld_packed = args.ld_packed;
+    device.ld_s_rel = args.ld_s_rel;
+    device.ld_correction = args.ld_correction;
+    device.ld_out = args.ldo;
+    device.steps = grid.steps;
+    device.width_log2 = grid.width_log2;
+    device.workgroups = grid.groups;
+    device.type = grid_only ? uint32_t{kW4a8DequantInt8} : element_type(args.out_dtype);
+    device.scale_type = scale_type(args.s_rel_dtype);
+    device.correction_type = element_type(args.correction_dtype);
+    device.rotate_group = static_cast<uint32_t>(args.rotate_group);
+    device.rotate_factor = rotation_factor(args.rotate_group);
+    device.groups = w4a8_groups(static_cast<uint32_t>(args.group));
+    default_levels(args.layout, device.levels);
+    return gpu(context).launch(row.kernel, grid.groups, grid.threads, &device, stream);
+}
+
+}  // namespace
 
 Status W4a8Dequant::normalise(Args& args) {
     CK_RETURN_IF_ERROR(check_dtype("out_dtype", args.out_dtype, {CK_I8, CK_F32, CK_F16, CK_BF16}));
@@ -39,7 +91,28 @@ void W4a8Dequant::regions(const Args& args, Regions& regions) {
                       args.correction ? dtype_size(args.correction_dtype) : 1);
 }
 
-Status W4a8Dequant::run(ck_context& context, const Args& args, const Variant&, void*) {
+std::span<const DeviceRow> W4a8Dequant::device_rows() {
+    return kRows;
+}
+
+Metrics W4a8Dequant::metrics(const Args& args) {
+    return {args.n, args.k};
+}
+
+const char* W4a8Dequant::refusal(const Args& args, const Variant& variant) {
+    if (empty(args)) return nullptr;
+    const bool misaligned = w4a8_dequant_misaligned(row_of(variant), address(args.packed), address(args.out),
+                                                    args.ld_packed, args.ldo * dtype_size(args.out_dtype));
+    return misaligned ? "rows of out do not start at multiples of 16 bytes, or of packed at multiples of 8"
+                      : nullptr;
+}
+
+Status W4a8Dequant::prepare(ck_context& context, const Args&, const Variant& variant) {
+    return gpu(context).prepare(row_of(variant).kernel);
+}
+
+Status W4a8Dequant::run(ck_context& context, const Args& args, const Variant& variant, void* stream) {
+    if (variant.row) return launch(context, args, variant, stream);
     Args full = args;
     if (!full.codebook) full.codebook = kDefaultCodebook;
     cpu::w4a8_dequant(cpu_threads(context), full);

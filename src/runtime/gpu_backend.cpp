@@ -197,6 +197,10 @@ Status GpuBackend::prepare(const char* kernel) {
     });
 }
 
+Status GpuBackend::check_not_capturing(const char* what, void* stream) {
+    return on_device([&] { return refuse_capture(what, stream); });
+}
+
 Status GpuBackend::allocate(uint64_t bytes, void** pointer) {
     return on_device([&] { return device_.driver().allocate(bytes, pointer); });
 }

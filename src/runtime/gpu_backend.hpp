@@ -61,6 +61,8 @@ class GpuBackend final : public Backend {
     Status launch(const char* kernel, uint32_t groups, uint32_t threads, const void* args, void* stream);
     // Loads kernels ahead of time.
     Status prepare(const char* kernel);
+    // An error while the stream captures, for what a capture cannot record; `what` is its name.
+    Status check_not_capturing(const char* what, void* stream);
 
     const ck_device_properties& properties() const override { return device_.properties(); }
     Status check() const override;

@@ -18,7 +18,6 @@ namespace ckitchen::runtime {
 namespace {
 
 constexpr int kSuccess = 0;
-constexpr int kErrorInvalidValue = 1;
 constexpr int kErrorOutOfMemory = 2;
 constexpr int kErrorNotInitialized = 3;
 constexpr int kErrorInsufficientDriver = 35;

@@ -788,9 +788,9 @@ static void check_empty(void) {
     op = table_of("w4a8_requant");
     prepare(op, &args);
     args.w4a8_requant.k = 0;
+    memcpy(before, arena, ARENA);
     CHECK_STATUS(op->call(context, &args, NULL), CK_OK, "", "requant k = 0");
-    number = args.w4a8_requant.s_channel;
-    CHECK(number[0] == 1e-8f && number[2] == 1e-8f);
+    CHECK(memcmp(before, arena, ARENA) == 0);
 
     op = table_of("w4a8_choose_codebook");
     prepare(op, &args);

@@ -179,7 +179,7 @@ std::vector<Operand> describe(const Problem& problem) {
             build.matrix("s_rel", FIELD(s_rel), Role::kOutput, Content::kRelative,
                          s_rel_dtype(args.s_rel_dtype), true, args.n, count, args.ld_s_rel);
             build.vector("s_channel", FIELD(s_channel), Role::kOutput, Content::kScales, CK_F32, true,
-                         args.n);
+                         args.k == 0 ? 0 : args.n);  // a weight without columns is empty: nothing is written
             build.matrix("correction", FIELD(correction), Role::kOutput, Content::kBias, args.dtype,
                          args.layout == CK_W4A8_ASYMMETRIC, count, args.n, args.ld_correction);
             build.vector("nonfinite", FIELD(nonfinite), Role::kAccumulate, Content::kCounter, CK_DTYPE_NONE,

@@ -5,7 +5,6 @@
 
 #include "suite.hpp"
 
-
 namespace ckitchen::conformance {
 namespace {
 
@@ -250,6 +249,23 @@ TEST_CASE("w4a8 operators with zero extents",
             all.int8_linear.m = k == 0 ? 3 : 0;
             all.int8_linear.n = 5;
             all.int8_linear.k = k;
+        }));
+}
+
+// A weight that a backend does not decode at once: its columns take turns in the workspace.
+TEST_CASE("w4a8_linear with a weight of many megabytes", "[edges][w4a8_linear][full]") {
+    for (const ck_w4a8_layout layout : {CK_W4A8_CODEBOOK, CK_W4A8_ASYMMETRIC})
+        check(make_case(CK_OP_W4A8_LINEAR, [&](Args& all) {
+            all.w4a8_linear.x_dtype = CK_F16;
+            all.w4a8_linear.out_dtype = CK_BF16;
+            all.w4a8_linear.m = 2;
+            all.w4a8_linear.n = 259;
+            all.w4a8_linear.k = 131056;
+            all.w4a8_linear.group = 16;
+            all.w4a8_linear.layout = layout;
+            if (layout == CK_W4A8_ASYMMETRIC) all.w4a8_linear.correction_dtype = CK_F16;
+            all.w4a8_linear.bias_dtype = CK_F32;
+            all.w4a8_linear.bias = at_alignment(4);
         }));
 }
 

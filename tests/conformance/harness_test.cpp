@@ -41,8 +41,9 @@ Case gemm_case() {
     });
 }
 
+// The damage is of a size that is found in these values; other seeds have larger logits and wider bounds.
 Case na3d_case(ck_dtype dtype) {
-    return make_case(CK_OP_NA3D, [dtype](Args& all) {
+    Case which = make_case(CK_OP_NA3D, [dtype](Args& all) {
         ck_na3d_args& args = all.na3d;
         args.dtype = dtype;
         args.batch = args.t = args.heads = 1;
@@ -53,6 +54,8 @@ Case na3d_case(ck_dtype dtype) {
         args.kernel[1] = args.kernel[2] = 3;
         args.scale = 0.01f;  // small logits, which widen the bounds least
     });
+    which.seed = 1;
+    return which;
 }
 
 TEST_CASE("an undamaged result passes", "[harness][int8_gemm]") {

@@ -197,6 +197,23 @@ TEST_CASE("row counts beyond 65535", "[large][int8_quantize][rotate][full]") {
     }
 }
 
+// A launch has a limited number of workgroups; beyond it each goes on to further rows.
+TEST_CASE("more rows than workgroups", "[large][int8_quantize][rotate][full]") {
+    check(make_case(CK_OP_INT8_QUANTIZE, [](Args& all) {
+        all.int8_quantize.dtype = CK_BF16;
+        all.int8_quantize.rows = 4099;
+        all.int8_quantize.k = 4100;
+    }));
+    for (const auto& [rows, k] : {std::pair<int64_t, int64_t>{(1 << 21) + 65, 4}, {(1 << 14) + 3, 1028}})
+        check(make_case(CK_OP_ROTATE, [&, rows = rows, k = k](Args& all) {
+            all.rotate.dtype = CK_BF16;
+            all.rotate.rows = rows;
+            all.rotate.k = k;
+            all.rotate.ldx = k + 1;
+            all.rotate.group = 4;
+        }));
+}
+
 TEST_CASE("weights of more than 65535 rows", "[large][w4a8_requant][w4a8_dequant][full]") {
     for (const int64_t rows : {65535, 65536, 131073}) {
         check(make_case(CK_OP_W4A8_REQUANT, [&](Args& all) {

@@ -13,16 +13,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FUNCTION(name) static __typeof__(&name) p_##name;
-#define FUNCTIONS                                                                                    \
-    FUNCTION(ck_version)                                                                             \
-    FUNCTION(ck_status_string) FUNCTION(ck_last_error) FUNCTION(ck_context_create)                   \
-        FUNCTION(ck_context_destroy) FUNCTION(ck_context_info) FUNCTION(ck_malloc) FUNCTION(ck_free) \
-            FUNCTION(ck_copy) FUNCTION(ck_synchronize) FUNCTION(ck_int8_gemm)                        \
-                FUNCTION(ck_int8_gemm_supported) FUNCTION(ck_last_variant) FUNCTION(ck_prepare)      \
-                    FUNCTION(ck_device_count) FUNCTION(ck_device_info)
-FUNCTIONS
-#undef FUNCTION
+static __typeof__(&ck_version) p_ck_version;
+static __typeof__(&ck_status_string) p_ck_status_string;
+static __typeof__(&ck_last_error) p_ck_last_error;
+static __typeof__(&ck_context_create) p_ck_context_create;
+static __typeof__(&ck_context_destroy) p_ck_context_destroy;
+static __typeof__(&ck_context_info) p_ck_context_info;
+static __typeof__(&ck_malloc) p_ck_malloc;
+static __typeof__(&ck_free) p_ck_free;
+static __typeof__(&ck_copy) p_ck_copy;
+static __typeof__(&ck_synchronize) p_ck_synchronize;
+static __typeof__(&ck_int8_gemm) p_ck_int8_gemm;
+static __typeof__(&ck_int8_gemm_supported) p_ck_int8_gemm_supported;
+static __typeof__(&ck_last_variant) p_ck_last_variant;
+static __typeof__(&ck_prepare) p_ck_prepare;
+
+static int load_function(void* library, const char* name, void* pointer) {
+    void* symbol = dlsym(library, name);
+    if (!symbol) fprintf(stderr, "the library has no %s\n", name);
+    memcpy(pointer, &symbol, sizeof(symbol));
+    return symbol != NULL;
+}
 
 static int load(const char* path) {
     void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -30,15 +41,19 @@ static int load(const char* path) {
         fprintf(stderr, "%s\n", dlerror());
         return 0;
     }
-#define FUNCTION(name)                                     \
-    *(void**)&p_##name = dlsym(library, #name);            \
-    if (!p_##name) {                                       \
-        fprintf(stderr, "the library has no %s\n", #name); \
-        return 0;                                          \
-    }
-    FUNCTIONS
-#undef FUNCTION
-    return 1;
+    return load_function(library, "ck_version", &p_ck_version) &&
+           load_function(library, "ck_status_string", &p_ck_status_string) &&
+           load_function(library, "ck_last_error", &p_ck_last_error) &&
+           load_function(library, "ck_context_create", &p_ck_context_create) &&
+           load_function(library, "ck_context_destroy", &p_ck_context_destroy) &&
+           load_function(library, "ck_context_info", &p_ck_context_info) &&
+           load_function(library, "ck_malloc", &p_ck_malloc) &&
+           load_function(library, "ck_free", &p_ck_free) && load_function(library, "ck_copy", &p_ck_copy) &&
+           load_function(library, "ck_synchronize", &p_ck_synchronize) &&
+           load_function(library, "ck_int8_gemm", &p_ck_int8_gemm) &&
+           load_function(library, "ck_int8_gemm_supported", &p_ck_int8_gemm_supported) &&
+           load_function(library, "ck_last_variant", &p_ck_last_variant) &&
+           load_function(library, "ck_prepare", &p_ck_prepare);
 }
 
 enum { M = 37, N = 29, K = 83 };

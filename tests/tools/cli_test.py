@@ -541,6 +541,23 @@ def bounded_memory(folder):
         report = json.load(file)
     check(report["peak_memory_bytes"] < 200_000_000, report["peak_memory_bytes"])
     equal(report["layers"][0]["relative_error"], 0)
+    # With a LoRA that would not fit either: 256 MB of zeros as well, of which rank 2 is used.
+    rank, rows = 2, size // 8192
+    parts = [("blocks.0.lora_up.weight", [rows, rank]), ("blocks.0.lora_down.weight", [rank, 4096]), ("x", [size // 4])]
+    header, at = {}, 0
+    for name, shape in parts:
+        begin, at = at, at + 4 * math.prod(shape)
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, at]}
+    header = json.dumps(header).encode()
+    lora = os.path.join(folder, "l.safetensors")
+    with open(lora, "wb") as file:
+        file.write(struct.pack("<Q", len(header)) + header)
+        file.truncate(8 + len(header) + at)
+    quantize(source, target, "--format", "int8", "--lora", lora, "--report", report_path)
+    with open(report_path) as file:
+        report = json.load(file)
+    check(report["peak_memory_bytes"] < 200_000_000, report["peak_memory_bytes"])
+    equal(report["layers"][0]["loras"], 1)
 
 
 def output_over_input(folder):
@@ -728,10 +745,284 @@ def progress_bar(folder):
     equal(run(*arguments[1:], "--quiet")[1], "")
 
 
+# ---------------------------------------------------------------------------------------------------------
+# LoRA: every operation rounded to float32. A product or a sum of two float32 numbers that is rounded to float64
+# first comes to the same float32.
+
+
+def f32(value):
+    return array.array("f", [value])[0]
+
+
+def merged(weight, n, k, up, down, alpha, strength):
+    """weight [n, k] + strength * (alpha / rank) * up [n, rank] down [rank, k], lists of floats that are float32."""
+    rank = len(up) // n
+    equal(len(down), rank * k)
+    factor = f32(f32(strength) * f32((rank if alpha is None else alpha) / rank))
+    out = array.array("f")
+    for i in range(n):
+        product = array.array("f", bytes(4 * k))
+        for r in range(rank):
+            u, row = up[i * rank + r], down[r * k : (r + 1) * k]
+            terms = array.array("f", (u * d for d in row))
+            product = array.array("f", (p + t for p, t in zip(product, terms)))
+        scaled = array.array("f", (factor * p for p in product))
+        out.extend(array.array("f", (w + s for w, s in zip(weight[i * k : (i + 1) * k], scaled))))
+    return out
+
+
+def encode(dtype, values):
+    if dtype == "F32":
+        return array.array("f", values).tobytes()
+    return struct.pack("<%de" % len(values), *values) if dtype == "F16" else bf16(array.array("f", values))
+
+
+def pair(prefix, n, k, rank, seed, dtype="F32", alpha=None, names=("lora_up", "lora_down"), sigma=0.05):
+    """The tensors of one module, and up, down and alpha as numbers."""
+    up = floats(dtype, encode(dtype, gauss(n * rank, seed, sigma)))
+    down = floats(dtype, encode(dtype, gauss(rank * k, seed + 1, sigma)))
+    tensors = {
+        "%s.%s.weight" % (prefix, names[0]): (dtype, [n, rank], encode(dtype, up)),
+        "%s.%s.weight" % (prefix, names[1]): (dtype, [rank, k], encode(dtype, down)),
+    }
+    if alpha is not None:
+        tensors[prefix + ".alpha"] = ("F32", [], struct.pack("<f", alpha))
+    return tensors, (up, down, alpha)
+
+
+def lora_model():
+    """small_model() under a loader's prefix, with a matrix that is kept."""
+    model = {"model.diffusion_model." + name: tensor for name, tensor in small_model().items()}
+    model["model.diffusion_model.txt_in.weight"] = ("F16", [5, 16], encode("F16", gauss(80, 20)))
+    return model
+
+
+def lora_merge(folder):
+    """Merging by the program equals merging here and quantizing the float32 sums."""
+    source = write(os.path.join(folder, "m.safetensors"), pack(lora_model(), {"format": "pt"}))
+    top = "model.diffusion_model."
+    modules = [  # file, layer, prefix in the file, rank, dtype, alpha, spelling
+        (0, "blocks.0.attn", "diffusion_model.blocks.0.attn", 5, "F32", 2.0, ("lora_up", "lora_down")),
+        (0, "blocks.1.mlp", "lora_unet_blocks_1_mlp", 4, "BF16", None, ("lora_up", "lora_down")),
+        (0, "img_in", "transformer.img_in", 2, "F32", 1.0, ("lora_B", "lora_A")),
+        (0, "narrow", "lycoris_narrow", 3, "F32", 1.5, ("lora_up", "lora_down")),
+        (1, "blocks.0.attn", "blocks.0.attn", 9, "F16", 9.0, ("lora_B", "lora_A")),
+        (1, "txt_in", top + "txt_in", 3, "F32", 3.5, ("lora_B", "lora_A")),
+        (1, "narrow", "base_model.model.narrow", 1, "F32", None, ("lora_B", "lora_A")),
+    ]
+    strengths = [0.7, -1.25]
+    before, files = lora_model(), [{}, {}]
+    sums = {}
+    for seed, (file, layer, prefix, rank, dtype, alpha, names) in enumerate(modules):
+        name = top + layer + ".weight"
+        weight_dtype, (n, k), raw = before[name]
+        tensors, (up, down, alpha) = pair(prefix, n, k, rank, 100 + 2 * seed, dtype, alpha, names, 0.2)
+        files[file].update(tensors)
+        sums[name] = merged(sums.get(name, floats(weight_dtype, raw)), n, k, up, down, alpha, strengths[file])
+    paths = [write(os.path.join(folder, "lora%d.safetensors" % i), pack(f)) for i, f in enumerate(files)]
+    options = ["--lora", paths[0] + ":0.7", "--lora", paths[1] + ":-1.25"]
+    merged_model, expected_kept = dict(before), {}
+    for name, values in sums.items():
+        dtype, shape, _ = before[name]
+        if name[len(top) : -len(".weight")] in LAYERS:
+            merged_model[name] = ("F32", shape, values.tobytes())
+        else:
+            merged_model[name] = (dtype, shape, encode(dtype, values))
+            check(merged_model[name] != before[name], "the LoRA changes nothing in", name)
+            expected_kept[name] = merged_model[name]
+    equal(len(expected_kept), 3)
+    premerged = write(os.path.join(folder, "p.safetensors"), pack(merged_model, {"format": "pt"}))
+    a, b = os.path.join(folder, "a.safetensors"), os.path.join(folder, "b.safetensors")
+    for arguments, seed in ((["--format", "w4a8"], "1"), (["--format", "w4a8", "--stochastic", "7"], "7"),
+                            (["--format", "w4a8", "--levels", "uniform"], "1"), (["--format", "int8"], None)):
+        reports = [os.path.join(folder, "ra.json"), os.path.join(folder, "rb.json")]
+        _, err = quantize(source, a, *arguments, *options, "--report", reports[0])
+        check("not merged" not in err, err)
+        plain = [x for x in arguments if x not in ("--stochastic", "7")] + (["--stochastic", seed] if seed else [])
+        quantize(premerged, b, *plain, "--report", reports[1])
+        check(same_file(a, b), arguments)
+        after, metadata = load(a)
+        for name, tensor in expected_kept.items():
+            equal(after[name], tensor, name)
+        errors = []
+        for path in reports:
+            with open(path) as file:
+                errors.append({layer["tensor"]: layer["relative_error"] for layer in json.load(file)["layers"]})
+        equal(errors[0], errors[1])
+        name = top + "blocks.0.attn"
+        marker = json.loads(metadata["_quantization_metadata"])["layers"][name]
+        error = relative_error(sums[name + ".weight"], decode(after, name, marker))
+        check(abs(error - errors[0][name + ".weight"]) < 1e-4 * error, error, errors)
+        with open(reports[0]) as file:
+            report = json.load(file)
+        equal([(l["file"], round(l["strength"], 6), l["merged_tensors"]) for l in report["loras"]],
+              [(paths[0], 0.7, 4), (paths[1], -1.25, 3)])
+        equal(report["loras_unused"], [])
+        equal({l["tensor"]: l.get("loras", 0) for l in report["layers"]},
+              {top + "blocks.0.attn.weight": 2, top + "blocks.1.mlp.weight": 1, top + "blocks.2.mlp.weight": 0})
+        equal(sorted(k["tensor"] for k in report["kept"] if k.get("loras")), sorted(expected_kept))
+    # The order of the files is the order of the sums.
+    name = top + "narrow.weight"
+    values = floats(*before[name][::2])
+    for file, alpha, prefix, names in ((1, None, "base_model.model.narrow", ("lora_B", "lora_A")),
+                                       (0, 1.5, "lycoris_narrow", ("lora_up", "lora_down"))):
+        up, down = (floats("F32", files[file]["%s.%s.weight" % (prefix, half)][2]) for half in names)
+        values = merged(values, 4, 20, up, down, alpha, strengths[file])
+    quantize(source, b, "--format", "int8", *options[2:], *options[:2])
+    equal(load(b)[0][name][2], values.tobytes())
+    check(values.tobytes() != expected_kept[name][2], "the order makes no difference")
+    # The strength is 1 unless given; at 0 the weights stay what they are.
+    quantize(source, a, "--format", "int8", "--lora", paths[0])
+    quantize(source, b, "--format", "int8", "--lora", paths[0] + ":1.0")
+    check(same_file(a, b))
+    quantize(source, a, "--format", "int8", "--lora", paths[0] + ":0")
+    equal(load(a)[0][name], before[name])
+
+    # More than one block, and a codebook from a sample of the rows, which heavy tails under the rotation keep from
+    # being the default one. Most rows of up are zero, which changes nothing.
+    n, k = 1100, 4096
+    heavy = [[value * abs(value) * value for value in gauss(k, 30 + i, 0.4)] for i in range(10)]
+    ten_rows = bf16(array.array("f", (value for row in heavy for value in rotate(row, 256))))
+    weight = floats("BF16", ten_rows * (n // 10))
+    tensors, (up, down, alpha) = pair("a", n, k, 2, 50, "BF16", 1.0)
+    touched = (0, 1, 500, 1023, 1024, 1099)
+    up = [value if i // 2 in touched else 0.0 for i, value in enumerate(up)]
+    tensors["a.lora_up.weight"] = ("BF16", [n, 2], encode("BF16", up))
+    total = array.array("f", weight)
+    for i in touched:
+        rows = slice(i * k, (i + 1) * k)
+        total[rows] = merged(weight[rows], 1, k, up[2 * i : 2 * i + 2], down, alpha, 1.0)
+    write(source, pack({"a.weight": ("BF16", [n, k], encode("BF16", weight))}))
+    write(premerged, pack({"a.weight": ("F32", [n, k], total.tobytes())}))
+    lora = write(paths[0], pack(tensors))
+    report_path = os.path.join(folder, "r.json")
+    quantize(premerged, b, "--format", "w4a8", "--stochastic", "1", "--report", report_path)
+    with open(report_path) as file:
+        equal(json.load(file)["layers"][0]["default_codebook"], False)
+    for threads in ("1", "3"):
+        quantize(source, a, "--format", "w4a8", "--lora", lora, "--threads", threads)
+        check(same_file(a, b), threads)
+
+
+def lora_report(folder):
+    """What changes nothing is named on stderr and in the report; a tensor with NaN is merged but not quantized."""
+    model = small_model()
+    values = gauss(24 * 256, 1)
+    values[300] = float("nan")
+    model["blocks.0.attn.weight"] = ("F32", [24, 256], values.tobytes())
+    model["fp8.weight"] = ("F8_E4M3", [2, 16], bytes(32))
+    source = write(os.path.join(folder, "m.safetensors"), pack(model))
+    tensors, (up, down, alpha) = pair("blocks.0.attn", 24, 256, 3, 1, alpha=1.0)
+    for prefix, n, k in (("blocks.9.attn", 4, 16), ("lora_te_mlp", 4, 16), ("fp8", 2, 16), ("conv", 2, 16)):
+        tensors.update(pair(prefix, n, k, 2, 3)[0])
+    tensors["blocks.0.attn.diff_b"] = ("F32", [24], bytes(96))
+    lora = write(os.path.join(folder, "l.safetensors"), pack(tensors))
+    target, report_path = os.path.join(folder, "q.safetensors"), os.path.join(folder, "r.json")
+    reasons = {"blocks.9.attn": "no layer", "lora_te_mlp": "no layer", "fp8": "is F8_E4M3", "conv": "not a matrix"}
+
+    def check_named(text):
+        for prefix, reason in reasons.items():
+            lines = [l for l in text.splitlines() if '"%s.lora_up.weight", "%s.lora_down.weight"' % (prefix, prefix) in l]
+            equal(len(lines), 1, prefix, text)
+            check("l.safetensors" in lines[0] and reason in lines[0], lines[0])
+        check('"blocks.0.attn.diff_b": not merged: not part of a LoRA pair' in text, text)
+
+    out, err = quantize(source, target, "--format", "w4a8", "--lora", lora, "--report", report_path, "--quiet", status=5)
+    check_named(out)
+    check_named(err)
+    check("strength 1: merged into 1 tensor\n" in out, out)
+    check("it is kept unquantized" in err, err)
+    with open(report_path) as file:
+        report = json.load(file)
+    equal(len(report["loras_unused"]), 5)
+    equal(report["loras_unused"][1]["tensors"], ["blocks.9.attn.lora_up.weight", "blocks.9.attn.lora_down.weight"])
+    equal(report["seed"], 1)
+    after, _ = load(target)
+    got = floats(*after["blocks.0.attn.weight"][::2])
+    expected = merged(values, 24, 256, up, down, alpha, 1.0)
+    check(math.isnan(got[300]) and math.isnan(expected[300]))
+    equal(got[:300] + got[301:], list(expected[:300]) + list(expected[301:]))
+    for name in ("fp8.weight", "conv.weight", "img_in.weight", "blocks.0.attn.bias"):
+        equal(after[name], model[name])
+    out, err = run("quantize", source, "--format", "w4a8", "--lora", lora, "--dry-run")
+    check_named(out)
+    check_named(err)
+    check("blocks.0.attn.weight: quantize asym_w4a8_int8, rotation 256, merge 1 LoRA\n" in out, out)
+    # An already quantized layer cannot be merged into.
+    quantize(write(source, pack(small_model())), target, "--format", "int8")
+    second = os.path.join(folder, "2.safetensors")
+    _, err = quantize(target, second, "--format", "w4a8", "--lora", lora)
+    check('tensor "blocks.0.attn.weight" is quantized already' in err, err)
+    check(same_file(target, second))
+
+
+def lora_errors(folder):
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model()))
+    target = os.path.join(folder, "q.safetensors")
+    layer = "blocks.0.attn"
+    up, down = layer + ".lora_up.weight", layer + ".lora_down.weight"
+    good = pair(layer, 24, 256, 4, 1, alpha=4.0)[0]
+    path = os.path.join(folder, "l.safetensors")
+
+    def with_value(name, value):
+        dtype, shape, raw = good[name]
+        return dict(good, **{name: (dtype, shape, raw[:-4] + struct.pack("<f", value))})
+
+    broken = [  # the file, the tensor in the text, what else is in it, whether values have to be read
+        ({n: t for n, t in good.items() if n != down}, up, [down, "missing"], False),
+        ({n: t for n, t in good.items() if n != up}, down, [up, "missing"], False),
+        (dict(good, **pair(layer, 24, 256, 4, 1, names=("lora_B", "lora_A"))[0]), layer, ["is a second"], False),
+        ({layer + ".alpha": good[layer + ".alpha"]}, "lora_up", ["has no pair"], False),
+        (small_model(), "lora_up", ["has no pair"], False),
+        (pair(layer, 24, 240, 4, 1)[0], down, ["[4, 240]", "[rank, 256]"], False),
+        (pair(layer, 23, 256, 4, 1)[0], up, ["[23, 4]", "[24, 4]"], False),
+        (dict(good, **{up: ("F32", [24, 3], bytes(288))}), up, ["[24, 3]", "[24, 4]"], False),
+        (dict(good, **{down: ("F32", [4, 16, 16], bytes(4096))}), down, ["[4, 16, 16]", "matrix"], False),
+        (dict(good, **{up: ("F32", [24, 0], b""), down: ("F32", [0, 256], b"")}), down, ["[0, 256]"], False),
+        (dict(good, **{up: ("I8", [24, 4], bytes(96))}), up, ["I8", "F32, F16 or BF16"], False),
+        (dict(good, **{down: ("F64", [4, 256], bytes(8192))}), down, ["F64"], False),
+        (dict(good, **{layer + ".alpha": ("U8", [], b"1")}), layer + ".alpha", ["U8"], False),
+        (dict(good, **{layer + ".alpha": ("F32", [2], bytes(8))}), layer + ".alpha", ["[2]", "one number"], False),
+        (dict(good, **{layer + ".dora_scale": ("F32", [24], bytes(96))}), layer + ".dora_scale", ["another method"], False),
+        (dict(good, **pair("diffusion_model." + layer, 24, 256, 2, 1)[0]), layer, ["both change layer"], False),
+        (with_value(up, math.nan), up, ["NaN"], True),
+        (with_value(down, math.inf), down, ["infinite"], True),
+        (with_value(layer + ".alpha", math.nan), layer + ".alpha", ["not finite"], True),
+    ]
+    for tensors, name, parts, is_value in broken:
+        write(path, pack(tensors))
+        fails(3, "quantize", source, "-o", target, "--format", "w4a8", "--lora", path, names=[path, name, *parts])
+        if not is_value:
+            fails(3, "quantize", source, "--dry-run", "--format", "int8", "--lora", path, names=[path, name, *parts])
+        equal(sorted(os.listdir(folder)), ["l.safetensors", "m.safetensors"])
+    write(path, pack(good)[:-1])
+    fails(3, "quantize", source, "-o", target, "--format", "w4a8", "--lora", path, names=[path])
+    fails(3, "quantize", source, "-o", target, "--format", "w4a8", "--lora", path + "x", names=[path + "x", "No such file"])
+    write(path, pack(good))
+    fails(2, "quantize", source, "-o", target, "--format", "w4a8", "--lora", path + ":much", names=["--lora", '"much"'])
+    fails(2, "quantize", source, "-o", target, "--format", "w4a8", "--lora", path + ":nan", names=['"nan"'])
+    fails(2, "quantize", source, "-o", target, "--format", "w4a8", "--lora")
+    # A sum that W4A8 or the dtype cannot hold is the LoRA's fault, not the tensor's.
+    for format_name, strength in (("w4a8", "1e38"), ("int8", "3e38")):
+        write(path, pack(with_value(up, 1e10)))
+        _, err = run("quantize", source, "-o", target, "--format", format_name, "--lora", path + ":" + strength, "--quiet",
+                     status=3)
+        equal(len(err.splitlines()), 1, err)
+        check(all(part in err for part in ("m.safetensors", path, '"blocks.0.attn.weight"', "not finite")), err)
+    # The LoRA is an input: neither output may replace it.
+    write(path, pack(good))
+    fails(4, "quantize", source, "-o", path, "--format", "w4a8", "--lora", path, names=["is an input file"])
+    fails(4, "quantize", source, "-o", target, "--format", "w4a8", "--lora", path, "--report", path, names=["is an input file"])
+    # Two layers that underscores do not tell apart.
+    write(source, pack({"a.b_c.weight": ("F32", [1, 16], bytes(64)), "a_b.c.weight": ("F32", [1, 16], bytes(64))}))
+    write(path, pack(pair("lora_unet_a_b_c", 1, 16, 1, 1)[0]))
+    fails(3, "quantize", source, "-o", target, "--format", "int8", "--lora", path, names=['"a.b_c"', '"a_b.c"'])
+
+
 CASES = [broken_files, info_and_help, inspect_reports_layers, dry_run, w4a8_layout, int8_layout, round_trip,
          sharded_equals_single, non_finite_is_kept, already_quantized, blocks_and_threads_do_not_matter, bounded_memory,
          output_over_input, existing_output, read_only_target, full_disk, size_limit, killed, interrupted, report_file,
-         usage_errors, broken_stdout, progress_bar]
+         usage_errors, broken_stdout, progress_bar, lora_merge, lora_report, lora_errors]
 
 
 def main():

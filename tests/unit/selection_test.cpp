@@ -1,4 +1,4 @@
-// Which variant runs, without any device: the INT8 GEMM on every target over many shapes, against a table.
+// Which variant runs, without any device: the operators on every target over many shapes, against a table.
 // The table is rewritten with CK_REWRITE_GOLDEN=1, and its change reviewed.
 #include <cstdlib>
 #include <deque>
@@ -7,7 +7,11 @@
 
 #include "catch.hpp"
 #include "core/context.hpp"
+#include "core/problem_text.hpp"
 #include "ops/int8_gemm.hpp"
+#include "ops/int8_linear.hpp"
+#include "ops/int8_quantize.hpp"
+#include "ops/rotate.hpp"
 #include "runtime/embedded_objects.hpp"
 
 using namespace ckitchen;
@@ -19,6 +23,7 @@ std::string read_file(const char* path) {
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+template <typename Op>
 struct Device {
     std::deque<VariantSlot> variants;
     std::vector<VariantSlot*> slots;
@@ -26,23 +31,26 @@ struct Device {
 
     Device(const Target& target, const Preferences& preferences) {
         const auto names = feature_names();
-        for (const ops::DeviceRow& row : ops::Int8Gemm::device_rows()) {
+        for (const ops::DeviceRow& row : Op::device_rows()) {
             for (std::size_t i = 0; i < names.size(); ++i) {
                 if (std::string(names[i]) != row.feature || (target.features >> i & 1) == 0) continue;
-                slots.push_back(&variants.emplace_back(Variant{CK_OP_INT8_GEMM, row.name, row.row}));
+                slots.push_back(&variants.emplace_back(Variant{Op::id, row.name, row.row}));
             }
         }
-        const std::vector<PreferenceRule>& said = preferences.rules("int8_gemm", target.name);
-        const Status status = resolve_rules(said, ops::Int8Gemm::metric_names, "int8_gemm_", slots, rules);
+        const std::string name = find_op(Op::id)->name;
+        std::string preferred = name;
+        if constexpr (requires { Op::preferences; }) preferred = Op::preferences;
+        const Status status = resolve_rules(preferences.rules(preferred, target.name), Op::metric_names,
+                                            name + "_", slots, rules);
         INFO(status.message());
         REQUIRE(status.ok());
     }
 
-    std::string choose(const ck_int8_gemm_args& args) const {
+    std::string choose(const typename Op::Args& args) const {
         for (const ResolvedRule& rule : rules) {
-            if (!rule.holds(ops::Int8Gemm::metrics(args))) continue;
+            if (!rule.holds(Op::metrics(args))) continue;
             for (VariantSlot* slot : rule.order) {
-                if (!ops::Int8Gemm::refusal(args, slot->variant)) return slot->variant.name;
+                if (!Op::refusal(args, slot->variant)) return slot->variant.name;
             }
             break;
         }
@@ -70,28 +78,109 @@ ck_int8_gemm_args problem(int64_t m, int64_t n, int64_t k, uint64_t a = 256, int
     return args;
 }
 
-}  // namespace
+ck_int8_quantize_args quantize(int64_t rows, int64_t k, uint64_t x = 256, int64_t ldx = 0,
+                               ck_activation activation = CK_ACTIVATION_NONE) {
+    ck_int8_quantize_args args = CK_INIT(ck_int8_quantize_args);
+    args.dtype = CK_BF16;
+    args.rows = rows;
+    args.k = k;
+    args.x = reinterpret_cast<void*>(x);
+    args.ldx = ldx;
+    args.ldq = (k + 15) / 16 * 16;
+    args.activation = activation;
+    REQUIRE(ops::Int8Quantize::normalise(args).ok());
+    return args;
+}
 
-TEST_CASE("the INT8 GEMM's selection on every target") {
-    const Preferences preferences = built_in();
+ck_rotate_args rotation(int64_t rows, int64_t k, uint64_t x = 256, int64_t ldx = 0) {
+    ck_rotate_args args = CK_INIT(ck_rotate_args);
+    args.dtype = CK_BF16;
+    args.rows = rows;
+    args.k = k;
+    args.x = reinterpret_cast<void*>(x);
+    args.ldx = ldx;
+    args.group = 4;
+    REQUIRE(ops::Rotate::normalise(args).ok());
+    return args;
+}
+
+ck_int8_linear_args linear(int64_t m, int64_t n, int64_t k, uint64_t w = 256) {
+    ck_int8_linear_args args = CK_INIT(ck_int8_linear_args);
+    args.x_dtype = CK_BF16;
+    args.out_dtype = CK_BF16;
+    args.m = m;
+    args.n = n;
+    args.k = k;
+    args.w = reinterpret_cast<void*>(w);
+    REQUIRE(ops::Int8Linear::normalise(args).ok());
+    return args;
+}
+
+void add_gemm(std::ostream& table, const Target& target, const Preferences& preferences) {
     const int64_t sizes[][3] = {
         {1, 1, 1},           {1, 9216, 3072},     {8, 28672, 5376},    {9, 4096, 4096},
         {16, 28672, 5376},   {64, 64, 64},        {65, 64, 4096},      {128, 128, 128},
         {256, 9216, 3072},   {512, 512, 4097},    {1024, 1024, 512},   {2048, 4, 6144},
         {12544, 3072, 3072}, {12544, 3072, 8192}, {12544, 9216, 3072}, {30000, 21504, 5376},
         {4096, 4096, 0},     {100000, 1, 64}};
-    std::ostringstream table;
-    for (const Target& target : known_targets()) {
-        const Device device(target, preferences);
-        for (const auto& [m, n, k] : sizes)
-            table << target.name << " m=" << m << " n=" << n << " k=" << k << " "
-                  << device.choose(problem(m, n, k)) << "\n";
-        table << target.name << " m=4096 n=4096 k=4096 a=@1 " << device.choose(problem(4096, 4096, 4096, 1))
+    const Device<ops::Int8Gemm> device(target, preferences);
+    for (const auto& [m, n, k] : sizes)
+        table << target.name << " m=" << m << " n=" << n << " k=" << k << " "
+              << device.choose(problem(m, n, k)) << "\n";
+    table << target.name << " m=4096 n=4096 k=4096 a=@1 " << device.choose(problem(4096, 4096, 4096, 1))
+          << "\n";
+    table << target.name << " m=4096 n=4096 k=4096 lda=4097 "
+          << device.choose(problem(4096, 4096, 4096, 256, 4097)) << "\n";
+    table << target.name << " m=300 n=300 k=64 lda=2^40 "
+          << device.choose(problem(300, 300, 64, 256, int64_t{1} << 40)) << "\n";
+}
+
+void add_linear(std::ostream& table, const Target& target, const Preferences& preferences) {
+    const Device<ops::Int8Linear> device(target, preferences);
+    const int64_t sizes[][3] = {{1, 9216, 3072},   {8, 28672, 5376},     {16, 28672, 5376}, {512, 512, 4097},
+                                {12544, 3072, 64}, {30000, 21504, 5376}, {4096, 4096, 0}};
+    for (const auto& [m, n, k] : sizes)
+        table << target.name << " linear m=" << m << " n=" << n << " k=" << k << " "
+              << device.choose(linear(m, n, k)) << "\n";
+    table << target.name << " linear m=4096 n=4096 k=4096 w=@1 " << device.choose(linear(4096, 4096, 4096, 1))
+          << "\n";
+}
+
+void add_rows(std::ostream& table, const Target& target, const Preferences& preferences) {
+    const Device<ops::Int8Quantize> quantizer(target, preferences);
+    for (const int64_t k : {0, 1, 64, 3072, 8192, 8193, 16384, 16385, 32768, 32769, 1 << 20})
+        table << target.name << " quantize rows=4096 k=" << k << " " << quantizer.choose(quantize(4096, k))
               << "\n";
-        table << target.name << " m=4096 n=4096 k=4096 lda=4097 "
-              << device.choose(problem(4096, 4096, 4096, 256, 4097)) << "\n";
-        table << target.name << " m=300 n=300 k=64 lda=2^40 "
-              << device.choose(problem(300, 300, 64, 256, int64_t{1} << 40)) << "\n";
+    table << target.name << " quantize rows=1 k=3073 " << quantizer.choose(quantize(1, 3073)) << "\n";
+    for (const int64_t k : {3072, 28672}) {
+        table << target.name << " quantize rows=4096 k=" << k << " x=@2 "
+              << quantizer.choose(quantize(4096, k, 2)) << "\n";
+        table << target.name << " quantize rows=4096 k=" << k << " ldx=60001 "
+              << quantizer.choose(quantize(4096, k, 256, 60001)) << "\n";
+        table << target.name << " quantize rows=4096 k=" << k << " swiglu "
+              << quantizer.choose(quantize(4096, k, 256, 0, CK_ACTIVATION_SWIGLU)) << "\n";
+    }
+    table << target.name << " quantize rows=4096 k=3076 swiglu "
+          << quantizer.choose(quantize(4096, 3076, 256, 0, CK_ACTIVATION_SWIGLU)) << "\n";
+    const Device<ops::Rotate> rotator(target, preferences);
+    for (const int64_t k : {4, 3072, 1 << 20})
+        table << target.name << " rotate rows=4096 k=" << k << " " << rotator.choose(rotation(4096, k))
+              << "\n";
+    table << target.name << " rotate rows=4096 k=3072 x=@1 " << rotator.choose(rotation(4096, 3072, 1))
+          << "\n";
+    table << target.name << " rotate rows=4096 k=3072 ldx=3076 "
+          << rotator.choose(rotation(4096, 3072, 256, 3076)) << "\n";
+}
+
+}  // namespace
+
+TEST_CASE("selection on every target") {
+    const Preferences preferences = built_in();
+    std::ostringstream table;
+    for (const Target& target : known_targets()) add_gemm(table, target, preferences);
+    for (const Target& target : known_targets()) {
+        add_linear(table, target, preferences);
+        add_rows(table, target, preferences);
     }
     if (std::getenv("CK_REWRITE_GOLDEN")) std::ofstream(CK_SELECTION_GOLDEN) << table.str();
     CHECK(table.str() == read_file(CK_SELECTION_GOLDEN));
@@ -100,7 +189,7 @@ TEST_CASE("the INT8 GEMM's selection on every target") {
 TEST_CASE("no legal INT8 GEMM is refused anywhere") {
     const Preferences preferences = built_in();
     for (const Target& target : known_targets()) {
-        const Device device(target, preferences);
+        const Device<ops::Int8Gemm> device(target, preferences);
         for (const int64_t m : {1, 2, 8, 9, 63, 64, 65, 127, 129, 70000})
             for (const int64_t n : {1, 3, 64, 65, 255, 257, 70000})
                 for (const int64_t k : {0, 1, 15, 16, 17, 64, 4097, 131071})
@@ -110,6 +199,25 @@ TEST_CASE("no legal INT8 GEMM is refused anywhere") {
                                              << lda);
                             REQUIRE(device.choose(problem(m, n, k, a, lda)) != "none");
                         }
+    }
+}
+
+TEST_CASE("no legal row quantization, rotation or INT8 linear is refused anywhere") {
+    const Preferences preferences = built_in();
+    for (const Target& target : known_targets()) {
+        const Device<ops::Int8Quantize> quantizer(target, preferences);
+        const Device<ops::Rotate> rotator(target, preferences);
+        const Device<ops::Int8Linear> layer(target, preferences);
+        for (const int64_t rows : {int64_t{1}, int64_t{9}, int64_t{70000}, int64_t{1} << 33})
+            for (const int64_t k : {int64_t{0}, int64_t{4}, int64_t{8196}, int64_t{40000}, int64_t{1} << 40})
+                for (const uint64_t at : {1, 2, 16})
+                    for (const int64_t ld : {k, k + 1, (int64_t{1} << 40) + 16}) {
+                        INFO(target.name << " rows " << rows << " k " << k << " @" << at << " ld " << ld);
+                        for (const ck_activation activation : {CK_ACTIVATION_NONE, CK_ACTIVATION_SWIGLU})
+                            REQUIRE(quantizer.choose(quantize(rows, k, at, 2 * ld, activation)) != "none");
+                        REQUIRE(rotator.choose(rotation(rows, k, at, ld)) != "none");
+                        if (k <= 131071) REQUIRE(layer.choose(linear(rows % 100000, 77, k, at)) != "none");
+                    }
     }
 }
 

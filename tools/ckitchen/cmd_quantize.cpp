@@ -20,6 +20,7 @@ struct QuantizeOptions {
     std::string levels = "codebook";
     int group_size = 16;
     std::string seed;
+    std::vector<std::string> loras;
     std::vector<std::string> include;
     std::vector<std::string> exclude;
     std::string report;
@@ -27,6 +28,17 @@ struct QuantizeOptions {
     bool quiet = false;
     BackendOptions backend;
 };
+
+constexpr const char* kLoraHelp =
+    "LoRA files: W + STRENGTH * (alpha / rank) * up * down in float32, not rounded before it is quantized; a "
+    "kept\n"
+    "matrix is rounded once to its own dtype. Tensors X.lora_up.weight and X.lora_down.weight, or "
+    "X.lora_B.weight\n"
+    "and X.lora_A.weight, and X.alpha (the rank when absent). X is the name of a layer, where the prefixes\n"
+    "  base_model.model.  model.diffusion_model.  diffusion_model.  transformer.  unet.  model.\n"
+    "may be there or not, in the LoRA as in the checkpoint; or one of the prefixes\n"
+    "  lora_unet_  lora_transformer_  lycoris_\n"
+    "and the name with _ for every dot. What matches no layer is named on stderr and in the report.\n\n";
 
 std::optional<int> parse_rotate(const std::string& text) {
     if (text == "auto") return std::nullopt;
@@ -58,10 +70,11 @@ PlanOptions plan_options(const QuantizeOptions& options) {
     return plan;
 }
 
-// 0 when stochastic rounding is off.
+// 0 when stochastic rounding is off. It is on when LoRA files are merged: most of what they add is below a
+// step of four bits, which rounding to nearest drops and stochastic rounding keeps in expectation.
 std::uint64_t parse_seed(const QuantizeOptions& options) {
     const std::string& text = options.seed;
-    if (text.empty()) return 0;
+    if (text.empty()) return options.format == "w4a8" && !options.loras.empty() ? 1 : 0;
     std::uint64_t seed = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
     if (error != std::errc() || end != text.data() + text.size() || seed == 0) {
@@ -90,7 +103,9 @@ void write_json(OutputFile& file, const nlohmann::ordered_json& value) {
 }
 
 Exit quantize(const QuantizeOptions& options) {
-    const PlanOptions plan = plan_options(options);
+    PlanOptions plan = plan_options(options);
+    std::vector<LoraChoice> loras;
+    for (const std::string& lora : options.loras) loras.push_back(parse_lora(lora));
     ConvertOptions convert_options;
     convert_options.seed = parse_seed(options);
     if (!options.dry_run && options.output.empty())
@@ -102,16 +117,25 @@ Exit quantize(const QuantizeOptions& options) {
         throw Failure(Exit::kUsage, "--report and -o name the same file");
     }
     const Checkpoint input(options.input);
+    for (const LoraChoice& lora : loras) plan.loras.push_back(std::make_shared<const LoraFile>(lora));
     if (options.dry_run) {
-        std::fputs(plan_table(make_plan(input, plan)).c_str(), stdout);
+        const Plan planned = make_plan(input, plan);
+        Progress progress(ProgressStyle::kQuiet, 0);
+        for (const UnusedLora& unused : planned.unused_loras) progress.notice(unused.text());
+        std::fputs(plan_table(planned).c_str(), stdout);
         return Exit::kOk;
     }
     // Opened first: a report that cannot be written should not be found out after an hour.
     std::optional<OutputFile> report_file;
-    if (!options.report.empty()) report_file.emplace(options.report, input.file_ids());
+    if (!options.report.empty()) {
+        std::vector<FileId> inputs = input.file_ids();
+        for (const auto& lora : plan.loras) inputs.push_back(lora->id());
+        report_file.emplace(options.report, inputs);
+    }
 
     convert_options.output = options.output;
     convert_options.plan = plan;
+    convert_options.threads = options.backend.threads;
     convert_options.progress = options.quiet ? ProgressStyle::kQuiet : detect_progress_style();
     const Session session(options.backend.session());
     const Conversion conversion = convert(input, session, convert_options);
@@ -150,7 +174,14 @@ void add_quantize(CLI::App& app, Run& run) {
     command.add_option("--levels", options->levels, "w4a8: codebook (16 levels for each tensor) or uniform")
         ->capture_default_str();
     command.add_option("--stochastic", options->seed,
-                       "w4a8: round stochastically with this seed (1 to 2^64-1)");
+                       "w4a8: round stochastically with this seed (1 to 2^64-1); with --lora 1 unless given");
+    command
+        .add_option("--lora", options->loras,
+                    "add this LoRA, times STRENGTH (1 unless given), to the weights before they are "
+                    "quantized; may be "
+                    "repeated, added in that order; see below")
+        ->type_name("FILE[:STRENGTH]")
+        ->allow_extra_args(false);
     command
         .add_option("--include", options->include,
                     "quantize names that this regular expression finds, whatever the "
@@ -165,10 +196,15 @@ void add_quantize(CLI::App& app, Run& run) {
     command.add_option("--report", options->report, "write the results to this JSON file");
     command.add_flag("-q,--quiet", options->quiet, "no progress on stderr");
     options->backend.add_to(command);
-    command.footer(examples(
-        "  ckitchen quantize model.safetensors -o model-w4a8.safetensors --format w4a8\n"
-        "  ckitchen quantize model.safetensors.index.json -o out.safetensors --format int8 --report r.json\n"
-        "  ckitchen quantize model.safetensors --format w4a8 --dry-run --exclude '^blocks\\.0\\.'\n"));
+    command.footer(
+        kLoraHelp +
+        examples(
+            "  ckitchen quantize model.safetensors -o model-w4a8.safetensors --format w4a8\n"
+            "  ckitchen quantize model.safetensors.index.json -o out.safetensors --format int8 --report "
+            "r.json\n"
+            "  ckitchen quantize model.safetensors --format w4a8 --dry-run --exclude '^blocks\\.0\\.'\n"
+            "  ckitchen quantize model.safetensors -o out.safetensors --format w4a8 --lora a.safetensors "
+            "--lora b.safetensors:0.5\n"));
     command.callback([options, &run] { run = [options] { return quantize(*options); }; });
 }
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <tuple>
 
 #include "failure.hpp"
+#include "lora_merge.hpp"
 #include "pipeline.hpp"
 #include "text.hpp"
 #include "weight_codec.hpp"
@@ -25,16 +27,17 @@ double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-enum class Piece { kCopy, kSample, kRows };
+enum class Piece { kCopy, kSample, kRows, kUnfit };
 
-// A part of a tensor's bytes on its way from the file.
+// A part of a tensor's bytes on its way from the file, merged with what is to be merged into it.
 struct Chunk {
     std::size_t tensor = 0;  // index in the plan
     Piece piece = Piece::kCopy;
     std::uint64_t offset = 0;  // kCopy
     std::int64_t row = 0;      // kRows
     std::int64_t rows = 0;     // kRows
-    Buffer data;
+    Buffer data;               // empty for kUnfit: the values cannot be quantized
+    std::uint64_t bytes = 0;   // of the file that are done with this chunk
 };
 
 // Indices of the plan's tensors in the order of their bytes on the disk.
@@ -69,42 +72,119 @@ ValueFault scan_tensor(const SourceTensor& source) {
     return total;
 }
 
-// Pushes every tensor's pieces in the given order.
-void read_all(const Plan& plan, const std::vector<std::size_t>& order, bool with_samples,
-              BoundedQueue<Chunk>& queue) {
-    for (const std::size_t index : order) {
-        const PlannedTensor& tensor = plan.tensors[index];
-        const SourceTensor& source = *tensor.source;
-        const std::uint64_t bytes = source.info->bytes();
-        if (!tensor.quantize) {
-            for (std::uint64_t offset = 0; offset < bytes; offset += kCopyBytes) {
-                Buffer data(static_cast<std::size_t>(std::min(kCopyBytes, bytes - offset)));
-                source.read(offset, data.bytes());
-                if (!queue.push({index, Piece::kCopy, offset, 0, 0, std::move(data)})) return;
-            }
-            continue;
+// Reads a checkpoint front to back on a thread of its own. push() of the queue says when to stop, and so do
+// the functions here: they return false.
+class Reader {
+  public:
+    Reader(const Plan& plan, bool with_samples, LoraMerger& merger, BoundedQueue<Chunk>& queue)
+        : plan_(plan), with_samples_(with_samples), merger_(merger), queue_(queue) {}
+
+    // Pushes every tensor's pieces in the given order.
+    void read_all(const std::vector<std::size_t>& order) {
+        for (const std::size_t index : order) {
+            const PlannedTensor& tensor = plan_.tensors[index];
+            const bool go_on = tensor.quantize        ? read_layer(index)
+                               : tensor.loras.empty() ? read_bytes(index)
+                                                      : read_merged(index);
+            if (!go_on) return;
         }
-        const std::uint64_t row_bytes = static_cast<std::uint64_t>(tensor.k) * dtype_size(source.info->dtype);
+    }
+
+  private:
+    // A tensor that is kept as it is.
+    bool read_bytes(std::size_t index) {
+        const SourceTensor& source = *plan_.tensors[index].source;
+        const std::uint64_t bytes = source.info->bytes();
+        for (std::uint64_t offset = 0; offset < bytes; offset += kCopyBytes) {
+            Buffer data(static_cast<std::size_t>(std::min(kCopyBytes, bytes - offset)));
+            source.read(offset, data.bytes());
+            const std::uint64_t size = data.size();
+            if (!queue_.push({index, Piece::kCopy, offset, 0, 0, std::move(data), size})) return false;
+        }
+        return true;
+    }
+
+    // A matrix that is kept in its own dtype, with something merged into it.
+    bool read_merged(std::size_t index) {
+        const PlannedTensor& tensor = plan_.tensors[index];
+        const std::int64_t n = tensor.source->info->elements() == 0 ? 0 : tensor.source->info->shape[0];
+        const std::int64_t step = block_rows(tensor.source->info->shape[1]);
+        for (std::int64_t row = 0; row < n; row += step) {
+            const std::vector<std::int64_t> rows = consecutive(row, std::min(step, n - row));
+            Buffer data = merger_.merge(tensor, plan_.options.format, rows, read_rows(tensor, rows).bytes());
+            const std::uint64_t size = data.size();
+            const std::uint64_t offset = static_cast<std::uint64_t>(row) * row_bytes(tensor);
+            if (!queue_.push({index, Piece::kCopy, offset, 0, 0, std::move(data), size})) return false;
+        }
+        return true;
+    }
+
+    bool read_layer(std::size_t index) {
+        const PlannedTensor& tensor = plan_.tensors[index];
         const std::int64_t sample_rows = codebook_sample_rows(tensor.n, tensor.k);
         // A tensor that is its own sample is one block, which then serves for both.
-        if (with_samples && sample_rows < tensor.n) {
-            Buffer data(static_cast<std::size_t>(static_cast<std::uint64_t>(sample_rows) * row_bytes));
-            for (std::int64_t i = 0; i < sample_rows; ++i) {
-                const auto row = static_cast<std::uint64_t>(codebook_sample_row(tensor.n, sample_rows, i));
-                source.read(row * row_bytes,
-                            data.bytes().subspan(static_cast<std::size_t>(i) * row_bytes, row_bytes));
+        if (with_samples_ && sample_rows < tensor.n) {
+            std::vector<std::int64_t> rows(static_cast<std::size_t>(sample_rows));
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                rows[i] = codebook_sample_row(tensor.n, sample_rows, static_cast<std::int64_t>(i));
             }
-            if (!queue.push({index, Piece::kSample, 0, 0, 0, std::move(data)})) return;
+            if (!push_values(index, Piece::kSample, rows)) return false;
         }
         const std::int64_t step = block_rows(tensor.k);
         for (std::int64_t row = 0; row < tensor.n; row += step) {
-            const std::int64_t rows = std::min(step, tensor.n - row);
-            Buffer data(static_cast<std::size_t>(static_cast<std::uint64_t>(rows) * row_bytes));
-            source.read(static_cast<std::uint64_t>(row) * row_bytes, data.bytes());
-            if (!queue.push({index, Piece::kRows, 0, row, rows, std::move(data)})) return;
+            const std::vector<std::int64_t> rows = consecutive(row, std::min(step, tensor.n - row));
+            if (!push_values(index, Piece::kRows, rows)) return false;
         }
+        return true;
     }
-}
+
+    bool push_values(std::size_t index, Piece piece, const std::vector<std::int64_t>& rows) {
+        const PlannedTensor& tensor = plan_.tensors[index];
+        Buffer data = read_rows(tensor, rows);
+        const std::uint64_t size = data.size();
+        const auto count = static_cast<std::int64_t>(rows.size());
+        if (!tensor.loras.empty()) {
+            // Before merging: what a LoRA adds to NaN says nothing about the LoRA.
+            if (is_fault(scan_values(tensor.source->info->dtype, data.bytes()), plan_.options.format)) {
+                return queue_.push({index, Piece::kUnfit, 0, 0, 0, Buffer(), 0});
+            }
+            data = merger_.merge(tensor, plan_.options.format, rows, data.bytes());
+        }
+        return queue_.push({index, piece, 0, rows.front(), count, std::move(data), size});
+    }
+
+    static std::uint64_t row_bytes(const PlannedTensor& tensor) {
+        const TensorInfo& info = *tensor.source->info;
+        return static_cast<std::uint64_t>(info.shape[1]) * dtype_size(info.dtype);
+    }
+
+    static std::vector<std::int64_t> consecutive(std::int64_t first, std::int64_t count) {
+        std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
+        std::iota(rows.begin(), rows.end(), first);
+        return rows;
+    }
+
+    // Ascending rows; consecutive ones in one read.
+    static Buffer read_rows(const PlannedTensor& tensor, const std::vector<std::int64_t>& rows) {
+        const auto size = static_cast<std::size_t>(row_bytes(tensor));
+        Buffer data(rows.size() * size);
+        const auto read = [&](std::size_t first, std::size_t count) {
+            tensor.source->read(static_cast<std::uint64_t>(rows[first]) * size,
+                                data.bytes().subspan(first * size, count * size));
+        };
+        if (rows.back() - rows.front() + 1 == static_cast<std::int64_t>(rows.size())) {
+            read(0, rows.size());
+        } else {
+            for (std::size_t i = 0; i < rows.size(); ++i) read(i, 1);
+        }
+        return data;
+    }
+
+    const Plan& plan_;
+    bool with_samples_;
+    LoraMerger& merger_;
+    BoundedQueue<Chunk>& queue_;
+};
 
 // One pass over the checkpoint with one plan.
 class Attempt {
@@ -116,12 +196,13 @@ class Attempt {
           progress_(progress),
           report_(report),
           quantizer_(session, plan.options, options.seed),
+          merger_(options.threads),
           write_behind_(writer, kWriteBehind) {}
 
     // Nothing when all is written; otherwise the place in `order` of the tensor that cannot be quantized.
     std::optional<std::size_t> run(const std::vector<std::size_t>& order) {
         ReadAhead<Chunk> reader(kReadAhead, [&](BoundedQueue<Chunk>& queue) {
-            read_all(plan_, order, quantizer_.needs_sample(), queue);
+            Reader(plan_, quantizer_.needs_sample(), merger_, queue).read_all(order);
         });
         while (std::optional<Chunk> chunk = next(reader)) {
             if (!process(*chunk)) {
@@ -156,8 +237,9 @@ class Attempt {
     bool process(Chunk& chunk) {
         const PlannedTensor& tensor = plan_.tensors[chunk.tensor];
         const std::string& name = tensor.source->info->name;
-        const std::uint64_t bytes = chunk.data.size();
         switch (chunk.piece) {
+            case Piece::kUnfit:
+                return false;
             case Piece::kCopy:
                 write(name, chunk.offset, std::move(chunk.data));
                 break;
@@ -166,8 +248,7 @@ class Attempt {
                 begun_ = &tensor;
                 return true;  // these rows come again
             case Piece::kRows:
-                if (is_fault(scan_values(tensor.source->info->dtype, chunk.data.bytes()),
-                             plan_.options.format)) {
+                if (is_fault(scan_values(tensor.value_dtype(), chunk.data.bytes()), plan_.options.format)) {
                     return false;
                 }
                 if (begun_ != &tensor) {
@@ -177,7 +258,7 @@ class Attempt {
                 quantize_rows(tensor, chunk);
                 break;
         }
-        progress_.advance(name, bytes);
+        progress_.advance(name, chunk.bytes);
         return true;
     }
 
@@ -214,6 +295,7 @@ class Attempt {
         result.rotate_group = tensor.marker.rotate_group;
         result.default_codebook = quantizer_.needs_sample() && quantizer_.codebook_is_default();
         result.relative_error = quantizer_.relative_error();
+        result.loras = tensor.loras.size();
         result.bytes_in = tensor.source->info->bytes();
         for (const OutputTensor& output : layer_outputs(plan_.options, tensor)) {
             std::uint64_t bytes = 0;
@@ -232,6 +314,7 @@ class Attempt {
     Progress& progress_;
     ConversionReport& report_;
     WeightQuantizer quantizer_;
+    LoraMerger merger_;
     WriteBehind write_behind_;
     const PlannedTensor* begun_ = nullptr;
 };
@@ -250,7 +333,7 @@ void find_faults(const Plan& plan, const std::vector<std::size_t>& order, std::s
                         (fault.non_finite != 0
                              ? std::to_string(fault.non_finite) + " NaN or infinite values"
                              : std::to_string(fault.too_large) + " values of 2^100 or more") +
-                        ": it is kept as it is");
+                        ": it is kept " + (tensor.loras.empty() ? "as it is" : "unquantized"));
     }
 }
 
@@ -282,17 +365,21 @@ Conversion convert(const Checkpoint& input, const Session& session, const Conver
     report.file_bytes_in = input.file_bytes();
 
     PlanOptions plan_options = options.plan;
+    std::vector<FileId> inputs = input.file_ids();
+    for (const auto& lora : plan_options.loras) inputs.push_back(lora->id());
     Progress progress(options.progress, 0);
     for (const std::string& key : input.metadata_conflicts()) {
         progress.notice(printable(input.path()) + ": shards disagree about the metadata " + in_quotes(key) +
                         "; the first shard's counts");
     }
+    out.plan = make_plan(input, plan_options);
+    check_lora_values(out.plan);
+    for (const UnusedLora& unused : out.plan.unused_loras) progress.notice(unused.text());
     while (true) {
-        out.plan = make_plan(input, plan_options);
         const std::vector<std::size_t> order = disk_order(out.plan, input);
         progress.restart(out.plan.data_bytes_in);
         report.layers.clear();
-        SafetensorsWriter writer(options.output, out.plan.outputs, out.plan.metadata, input.file_ids());
+        SafetensorsWriter writer(options.output, out.plan.outputs, out.plan.metadata, inputs);
         const std::optional<std::size_t> stopped =
             Attempt(out.plan, session, options, writer, progress, report).run(order);
         if (!stopped) {
@@ -301,6 +388,7 @@ Conversion convert(const Checkpoint& input, const Session& session, const Conver
             break;
         }
         find_faults(out.plan, order, *stopped, plan_options.faults, progress);
+        out.plan = make_plan(input, plan_options);
     }
     std::sort(report.layers.begin(), report.layers.end(),
               [](const LayerResult& a, const LayerResult& b) { return a.tensor < b.tensor; });

@@ -15,6 +15,7 @@ struct ConvertOptions {
     std::string output;
     PlanOptions plan;
     std::uint64_t seed = 0;  // 0: round to nearest
+    int threads = 0;         // that merge LoRA files; 0: one for each processor
     ProgressStyle progress = ProgressStyle::kQuiet;
 };
 
@@ -25,7 +26,8 @@ struct Conversion {
 
 // Converts `input` and renames the result to its name. A tensor with values that cannot be quantized is found
 // when its turn comes; all further ones are then looked for, and the conversion starts again without them: a
-// sound file, the usual case, is read only once. Memory is bounded by a few blocks of rows, not by the file.
+// sound file, the usual case, is read only once. LoRA files are looked at before anything is written. Memory
+// is bounded by a few blocks of rows, not by the file.
 Conversion convert(const Checkpoint& input, const Session& session, const ConvertOptions& options);
 
 }  // namespace ckitchen::cli

@@ -190,6 +190,69 @@ class Planner {
     std::map<std::string, std::string> layer_of_;  // tensor name -> layer
 };
 
+std::string layer_name(const PlannedTensor& tensor) {
+    const std::string& name = tensor.source->info->name;
+    return name.substr(0, name.size() - kWeightSuffix.size());
+}
+
+// Why nothing can be merged into the tensor; "" when it can.
+std::string merge_obstacle(const PlannedTensor& tensor) {
+    const TensorInfo& info = *tensor.source->info;
+    const std::string name = "tensor " + in_quotes(info.name);
+    if (!tensor.quantize && tensor.reason == Keep::kAlreadyQuantized) return name + " is quantized already";
+    if (!is_quantizable_float(info.dtype)) {
+        return name + " is " + std::string(dtype_name(info.dtype)) + ", not F32, F16 or BF16";
+    }
+    if (info.shape.size() != 2) return name + " has shape " + shape_text(info.shape) + ", not a matrix's";
+    return "";
+}
+
+// Hands every module of a LoRA file to the tensor that it changes.
+void attach_lora(const LoraFile& file, const LayerNames& names, Plan& plan) {
+    for (const LoraModule& module : file.modules()) {
+        const auto unused = [&](const std::string& reason) {
+            plan.unused_loras.push_back({file.path(), module.tensors(), reason});
+        };
+        if (!module.is_pair()) {
+            unused("not part of a LoRA pair");
+            continue;
+        }
+        const std::vector<std::size_t> found = names.find(module.name);
+        if (found.empty()) {
+            unused("no layer of the checkpoint has this name");
+            continue;
+        }
+        PlannedTensor& tensor = plan.tensors[found[0]];
+        const std::string layer = layer_name(tensor);
+        if (found.size() > 1) {
+            throw Failure(Exit::kInput, of_lora(file, *module.up) + "names both layer " + in_quotes(layer) +
+                                            " and layer " + in_quotes(layer_name(plan.tensors[found[1]])));
+        }
+        if (const std::string obstacle = merge_obstacle(tensor); !obstacle.empty()) {
+            unused(obstacle);
+            continue;
+        }
+        if (!tensor.loras.empty() && tensor.loras.back().file == &file) {
+            throw Failure(Exit::kInput, of_lora(file, *module.up) + "and tensor " +
+                                            in_quotes(tensor.loras.back().module->up->name) +
+                                            " both change layer " + in_quotes(layer));
+        }
+        const std::vector<std::int64_t>& shape = tensor.source->info->shape;
+        tensor.loras.push_back(make_lora_term(file, module, layer, shape[0], shape[1]));
+    }
+}
+
+void attach_loras(Plan& plan) {
+    if (plan.options.loras.empty()) return;
+    LayerNames names;
+    for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+        if (plan.tensors[i].source->info->name.ends_with(kWeightSuffix)) {
+            names.add(layer_name(plan.tensors[i]), i);
+        }
+    }
+    for (const auto& file : plan.options.loras) attach_lora(*file, names, plan);
+}
+
 }  // namespace
 
 std::string_view keep_text(Keep reason) {
@@ -283,6 +346,14 @@ std::size_t Plan::quantized_count() const {
         tensors.begin(), tensors.end(), [](const PlannedTensor& tensor) { return tensor.quantize; }));
 }
 
+std::size_t Plan::merged_count(const LoraFile* file) const {
+    const auto is_merged = [&](const PlannedTensor& tensor) {
+        return std::any_of(tensor.loras.begin(), tensor.loras.end(),
+                           [&](const LoraTerm& term) { return term.file == file; });
+    };
+    return static_cast<std::size_t>(std::count_if(tensors.begin(), tensors.end(), is_merged));
+}
+
 std::vector<OutputTensor> layer_outputs(const PlanOptions& options, const PlannedTensor& tensor) {
     const std::string& layer = tensor.layer;
     const std::int64_t n = tensor.n;
@@ -332,6 +403,7 @@ Plan make_plan(const Checkpoint& checkpoint, const PlanOptions& options) {
         }
         plan.tensors.push_back(std::move(tensor));
     }
+    attach_loras(plan);
     for (const OutputTensor& output : plan.outputs) {
         std::uint64_t bytes = 0;
         tensor_bytes(output.dtype, output.shape, bytes);

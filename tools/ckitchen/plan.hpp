@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "layers.hpp"
+#include "lora.hpp"
 #include "safetensors.hpp"
 
 namespace ckitchen::cli {
@@ -68,6 +69,7 @@ struct PlanOptions {
     std::vector<NamePattern> include;
     std::vector<NamePattern> exclude;
     std::map<std::string, ValueFault> faults;  // tensors that an earlier attempt found unfit
+    LoraFiles loras;                           // to merge, in this order
 };
 
 struct PlannedTensor {
@@ -81,17 +83,25 @@ struct PlannedTensor {
     Marker marker;
     std::int64_t n = 0;
     std::int64_t k = 0;
+    // Quantized or kept: what is merged into it first, in the order of PlanOptions::loras.
+    std::vector<LoraTerm> loras;
+
+    // Of the values that are quantized or written: a sum with a LoRA is quantized as the float32 that it is.
+    Dtype value_dtype() const { return quantize && !loras.empty() ? Dtype::kF32 : source->info->dtype; }
 };
 
 struct Plan {
     PlanOptions options;
     std::vector<PlannedTensor> tensors;  // every tensor of the input, by name
     std::vector<OutputTensor> outputs;
+    std::vector<UnusedLora> unused_loras;  // by file, then by module
     Metadata metadata;
     std::uint64_t data_bytes_in = 0;
     std::uint64_t data_bytes_out = 0;
 
     std::size_t quantized_count() const;
+    // Tensors into which `file`, one of the options' LoRA files, is merged.
+    std::size_t merged_count(const LoraFile* file) const;
 };
 
 // The output's tensors of a layer that will be quantized.
@@ -103,7 +113,8 @@ std::int64_t codebook_sample_rows(std::int64_t n, std::int64_t k);
 std::int64_t codebook_sample_row(std::int64_t n, std::int64_t rows, std::int64_t i);
 
 // Fails with Exit::kUsage for options that contradict each other and with Exit::kInput for a checkpoint whose
-// quantization metadata is broken. `checkpoint` must outlive the plan.
+// quantization metadata is broken or that a LoRA file does not fit (see make_lora_term()). `checkpoint` must
+// outlive the plan.
 Plan make_plan(const Checkpoint& checkpoint, const PlanOptions& options);
 
 }  // namespace ckitchen::cli

@@ -58,6 +58,22 @@ std::string kept_table(const Plan& plan) {
     return out;
 }
 
+std::string merge_text(std::size_t loras) {
+    return format(", merge %zu LoRA%s", loras, loras == 1 ? "" : "s");
+}
+
+// A line for each LoRA file and one for each module that changes nothing.
+std::string lora_table(const Plan& plan) {
+    std::string out;
+    for (const auto& lora : plan.options.loras) {
+        const std::size_t count = plan.merged_count(lora.get());
+        out += format("LoRA %s, strength %g: merged into %zu tensor%s\n", printable(lora->path()).c_str(),
+                      static_cast<double>(lora->strength()), count, count == 1 ? "" : "s");
+    }
+    for (const UnusedLora& unused : plan.unused_loras) out += "  " + unused.text() + "\n";
+    return out;
+}
+
 double megabytes_per_second(std::uint64_t bytes, double seconds) {
     return seconds > 0 ? static_cast<double>(bytes) / 1e6 / seconds : 0;
 }
@@ -91,12 +107,14 @@ std::string plan_table(const Plan& plan) {
             action = "keep: " + std::string(keep_text(tensor.reason));
             if (!tensor.detail.empty()) action += " (" + tensor.detail + ")";
         }
+        if (!tensor.loras.empty()) action += merge_text(tensor.loras.size());
         out += format("%-24s %s: %s\n", what.c_str(), printable(info.name).c_str(), action.c_str());
     }
     const std::size_t quantized = plan.quantized_count();
     out += format("%zu tensors to quantize, %zu kept; tensor data %s -> %s\n", quantized,
                   plan.tensors.size() - quantized, bytes_text(plan.data_bytes_in).c_str(),
                   bytes_text(plan.data_bytes_out).c_str());
+    out += lora_table(plan);
     out += "Values are looked at only when converting: a tensor with NaN or infinity will be kept.\n";
     return out;
 }
@@ -119,6 +137,7 @@ std::string report_table(const Plan& plan, const ConversionReport& report) {
     }
     out += format("kept %zu tensors\n", plan.tensors.size() - report.layers.size());
     out += kept_table(plan);
+    out += lora_table(plan);
     out += format(
         "file %s -> %s (%.1f %%) in %s, %.0f MB/s, on %s, peak memory %s\n",
         bytes_text(report.file_bytes_in).c_str(), bytes_text(report.file_bytes_out).c_str(),
@@ -165,6 +184,7 @@ nlohmann::ordered_json report_json(const Plan& plan, const ConversionReport& rep
         if (report.format == "w4a8" && !plan.options.uniform)
             row["default_codebook"] = layer.default_codebook;
         row["relative_error"] = layer.relative_error;
+        if (layer.loras != 0) row["loras"] = layer.loras;
         row["bytes_in"] = layer.bytes_in;
         row["bytes_out"] = layer.bytes_out;
         out["layers"].push_back(std::move(row));
@@ -179,7 +199,25 @@ nlohmann::ordered_json report_json(const Plan& plan, const ConversionReport& rep
         row["reason"] = keep_key(tensor.reason);
         row["detail"] = tensor.detail.empty() ? keep_text(tensor.reason) : std::string_view(tensor.detail);
         row["bytes"] = tensor.source->info->bytes();
+        if (!tensor.loras.empty()) row["loras"] = tensor.loras.size();
         out["kept"].push_back(std::move(row));
+    }
+    if (plan.options.loras.empty()) return out;
+    out["loras"] = nlohmann::ordered_json::array();
+    for (const auto& lora : plan.options.loras) {
+        nlohmann::ordered_json row;
+        row["file"] = lora->path();
+        row["strength"] = lora->strength();
+        row["merged_tensors"] = plan.merged_count(lora.get());
+        out["loras"].push_back(std::move(row));
+    }
+    out["loras_unused"] = nlohmann::ordered_json::array();
+    for (const UnusedLora& unused : plan.unused_loras) {
+        nlohmann::ordered_json row;
+        row["file"] = unused.file;
+        row["tensors"] = unused.tensors;
+        row["reason"] = unused.reason;
+        out["loras_unused"].push_back(std::move(row));
     }
     return out;
 }

@@ -17,7 +17,8 @@ struct LayerResult {
     Dtype dtype = Dtype::kF32;
     int rotate_group = 0;
     bool default_codebook = false;  // W4A8: the fitted levels were the default ones
-    double relative_error = 0;      // ||decoded - original|| / ||original||; 0 for a zero tensor
+    double relative_error = 0;      // ||decoded - w|| / ||w||, w with LoRAs merged; 0 for a zero tensor
+    std::size_t loras = 0;          // merged into it
     std::uint64_t bytes_in = 0;
     std::uint64_t bytes_out = 0;
 };

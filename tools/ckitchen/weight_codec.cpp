@@ -120,7 +120,7 @@ void* WeightQuantizer::reserve_workspace(ck_status status, std::uint64_t bytes, 
 
 void WeightQuantizer::fit_codebook(std::span<const std::byte> sample) {
     const Stopwatch watch(library_seconds_);
-    const ck_dtype dtype = library_dtype(tensor_->source->info->dtype);
+    const ck_dtype dtype = library_dtype(tensor_->value_dtype());
     const std::int64_t rows = codebook_sample_rows(tensor_->n, tensor_->k);
 
     ck_rotate_args rotate = CK_INIT(ck_rotate_args);
@@ -166,7 +166,7 @@ QuantizedBlock WeightQuantizer::quantize(std::int64_t row, std::int64_t rows,
         else
             measure_int8(rows, block);
     }
-    to_floats(tensor_->source->info->dtype, data, original_);
+    to_floats(tensor_->value_dtype(), data, original_);
     error_.add(original_, decoded_);
     return block;
 }
@@ -178,7 +178,7 @@ QuantizedBlock WeightQuantizer::quantize_w4a8(std::int64_t row, std::int64_t row
     const std::uint64_t channel_bytes = bytes_of(rows, 1, sizeof(float));
 
     ck_w4a8_requant_args args = CK_INIT(ck_w4a8_requant_args);
-    args.dtype = library_dtype(tensor_->source->info->dtype);
+    args.dtype = library_dtype(tensor_->value_dtype());
     args.n = rows;
     args.k = k;
     args.weight = input_.data();
@@ -225,7 +225,7 @@ QuantizedBlock WeightQuantizer::quantize_int8(std::int64_t rows) {
     const std::uint64_t weight_bytes = bytes_of(rows, tensor_->k, 1);
     const std::uint64_t scale_bytes = bytes_of(rows, 1, sizeof(float));
     ck_int8_quantize_args args = CK_INIT(ck_int8_quantize_args);
-    args.dtype = library_dtype(tensor_->source->info->dtype);
+    args.dtype = library_dtype(tensor_->value_dtype());
     args.rows = rows;
     args.k = tensor_->k;
     args.x = input_.data();

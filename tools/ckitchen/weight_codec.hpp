@@ -33,14 +33,14 @@ class WeightQuantizer {
     WeightQuantizer(const Session& session, const PlanOptions& options, std::uint64_t seed);
 
     // Starts a layer. For W4A8 with a codebook, `sample` holds the rows that codebook_sample_row() names,
-    // unrotated, and the levels are fitted to them; otherwise it is empty.
+    // unrotated, in tensor.value_dtype(), and the levels are fitted to them; otherwise it is empty.
     void begin(const PlannedTensor& tensor, std::span<const std::byte> sample);
 
     // Whether begin() needs a sample.
     bool needs_sample() const;
 
-    // Quantizes rows [row, row + rows) and adds to the layer's error. `data` is [rows, k] in the weight's
-    // dtype.
+    // Quantizes rows [row, row + rows) and adds to the layer's error. `data` is [rows, k] in
+    // tensor.value_dtype().
     QuantizedBlock quantize(std::int64_t row, std::int64_t rows, std::span<const std::byte> data);
 
     // Of the layer since begin().

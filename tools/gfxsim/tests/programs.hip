@@ -16,9 +16,15 @@ typedef _Float16 v16h __attribute__((ext_vector_type(16)));
 typedef short v8s __attribute__((ext_vector_type(8)));
 typedef short v16s __attribute__((ext_vector_type(16)));
 
-DEVICE int thread_x() { return (int)__builtin_amdgcn_workitem_id_x(); }
-DEVICE int group_x() { return (int)__builtin_amdgcn_workgroup_id_x(); }
-DEVICE int group_y() { return (int)__builtin_amdgcn_workgroup_id_y(); }
+DEVICE int thread_x() {
+    return (int)__builtin_amdgcn_workitem_id_x();
+}
+DEVICE int group_x() {
+    return (int)__builtin_amdgcn_workgroup_id_x();
+}
+DEVICE int group_y() {
+    return (int)__builtin_amdgcn_workgroup_id_y();
+}
 
 DEVICE void barrier() {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
@@ -121,8 +127,8 @@ KERNEL BOUNDS(256) void atomics(const u32* in, u32* out) {
     __scoped_atomic_fetch_min((int*)&out[33], (int)v, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
     __scoped_atomic_fetch_xor((u64*)&out[36], wide(v, ~v), __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
     u32 old = out[34];
-    while (!__scoped_atomic_compare_exchange_n(&out[34], &old, old * 3 + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
-                                               __MEMORY_SCOPE_DEVICE)) {
+    while (!__scoped_atomic_compare_exchange_n(&out[34], &old, old * 3 + 1, false, __ATOMIC_RELAXED,
+                                               __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)) {
     }
     barrier();
     if (t < 16) __scoped_atomic_fetch_add(&out[16 + t], local[t], __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
@@ -146,7 +152,8 @@ KERNEL BOUNDS(64) void private_array(const u32* in, u32* out) {
 
 DEVICE float lane_xor(float v, int mask) {
     const int lane = (int)__builtin_amdgcn_mbcnt_lo(~0u, 0);
-    return __builtin_bit_cast(float, __builtin_amdgcn_ds_bpermute((lane ^ mask) * 4, __builtin_bit_cast(int, v)));
+    return __builtin_bit_cast(float,
+                              __builtin_amdgcn_ds_bpermute((lane ^ mask) * 4, __builtin_bit_cast(int, v)));
 }
 
 /// One wave a row of 96 columns.
@@ -193,14 +200,20 @@ KERNEL BOUNDS(32) void matmul_wmma_iu8(const i8* a, const i8* b, int* c, int n, 
     for (int i = 0; i < k; i += 16) {
 #if defined(__GFX12__)
         const v2i x = *(const v2i*)(row + i + lane / 16 * 8), y = *(const v2i*)(column + i + lane / 16 * 8);
-        if (signs == 3) sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(true, x, true, y, sum, false);
-        else if (signs == 1) sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(true, x, false, y, sum, false);
-        else sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(false, x, false, y, sum, false);
+        if (signs == 3)
+            sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(true, x, true, y, sum, false);
+        else if (signs == 1)
+            sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(true, x, false, y, sum, false);
+        else
+            sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(false, x, false, y, sum, false);
 #else
         const v4i x = *(const v4i*)(row + i), y = *(const v4i*)(column + i);
-        if (signs == 3) sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(true, x, true, y, sum, false);
-        else if (signs == 1) sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(true, x, false, y, sum, false);
-        else sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(false, x, false, y, sum, false);
+        if (signs == 3)
+            sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(true, x, true, y, sum, false);
+        else if (signs == 1)
+            sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(true, x, false, y, sum, false);
+        else
+            sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(false, x, false, y, sum, false);
 #endif
     }
     for (int r = 0; r < 8; ++r) {
@@ -222,12 +235,18 @@ KERNEL BOUNDS(32) void matmul_wmma_16bit(const short* a, const short* b, float* 
     for (int i = 0; i < k; i += 16) {
 #if defined(__GFX12__)
         const v8s x = *(const v8s*)(row + i + lane / 16 * 8), y = *(const v8s*)(column + i + lane / 16 * 8);
-        if (type == 0) sum = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(__builtin_bit_cast(v8h, x), __builtin_bit_cast(v8h, y), sum);
-        else sum = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(x, y, sum);
+        if (type == 0)
+            sum = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(__builtin_bit_cast(v8h, x),
+                                                                   __builtin_bit_cast(v8h, y), sum);
+        else
+            sum = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(x, y, sum);
 #else
         const v16s x = *(const v16s*)(row + i), y = *(const v16s*)(column + i);
-        if (type == 0) sum = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(__builtin_bit_cast(v16h, x), __builtin_bit_cast(v16h, y), sum);
-        else sum = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(x, y, sum);
+        if (type == 0)
+            sum = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(__builtin_bit_cast(v16h, x),
+                                                             __builtin_bit_cast(v16h, y), sum);
+        else
+            sum = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(x, y, sum);
 #endif
     }
     for (int r = 0; r < 8; ++r) {

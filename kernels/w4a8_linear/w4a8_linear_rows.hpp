@@ -1,0 +1,68 @@
+// The rows of w4a8_linear.inc for the host. Pure functions of a problem's sizes; knows no driver and no
+// device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include "w4a8_linear_args.h"
+
+namespace ckitchen {
+
+enum class W4a8LinearKind : std::uint8_t { Sums, Correct };
+
+struct W4a8LinearRow {
+    const char* name;
+    const char* kernel;   // symbol in the code object
+    const char* feature;  // name from arch.json
+    W4a8LinearKind kind;
+    std::uint32_t threads;  // work-items of a workgroup, all in x
+    std::uint32_t local_bytes;
+};
+
+inline constexpr W4a8LinearRow kW4a8LinearRows[] = {
+#define CK_W4A8_LINEAR_ROW(name, feature, kind, waves, lds) \
+    {#name, "ckitchen_w4a8_linear_" #name, #feature, W4a8LinearKind::kind, (waves)*32, lds},
+#include "w4a8_linear.inc"
+#undef CK_W4A8_LINEAR_ROW
+};
+inline constexpr std::size_t kW4a8LinearRowCount = std::size(kW4a8LinearRows);
+
+// Enough workgroups to fill every GPU several times over; each goes on to further parts.
+inline constexpr std::int64_t kW4a8LinearMaxGroups = 16384;
+
+// Workgroups to launch for a matrix of which one takes tile_rows x tile_columns at a time. Sizes are at
+// least 1.
+constexpr std::uint32_t w4a8_linear_workgroups(std::int64_t rows, std::int64_t tile_rows,
+                                               std::int64_t columns, std::int64_t tile_columns) {
+    const std::int64_t down = rows / tile_rows + (rows % tile_rows != 0 ? 1 : 0);
+    const std::int64_t across = columns / tile_columns + (columns % tile_columns != 0 ? 1 : 0);
+    const bool many =
+        down > kW4a8LinearMaxGroups || across > kW4a8LinearMaxGroups || down * across > kW4a8LinearMaxGroups;
+    return static_cast<std::uint32_t>(many ? kW4a8LinearMaxGroups : down * across);
+}
+
+// Columns of the product that are computed at a time, where the weight has `row_bytes` bytes a column and
+// intermediate results `value_bytes` (0 for none): few enough for what is decoded to stay in the L2 cache
+// until it is multiplied, enough for m rows of activations to fill a GPU with tiles.
+constexpr std::int64_t w4a8_linear_chunk(std::int64_t m, std::int64_t n, std::int64_t row_bytes,
+                                         std::int64_t value_bytes) {
+    constexpr std::int64_t kTile = 128;
+    constexpr std::int64_t kTilesWanted = 256;
+    constexpr std::int64_t kCacheBytes = std::int64_t{4} << 20;
+    constexpr std::int64_t kMostBytes = std::int64_t{32} << 20;
+    constexpr std::int64_t kMostValueBytes = std::int64_t{256} << 20;
+    constexpr std::int64_t kStep = 2 * kTile;  // of the widest tiles
+    if (row_bytes < 1) row_bytes = 1;
+    const std::int64_t tiles_m = m / kTile + (m % kTile != 0 ? 1 : 0);
+    std::int64_t columns = kCacheBytes / row_bytes;
+    const std::int64_t wanted = kTilesWanted / tiles_m * kTile;
+    if (columns < wanted) columns = wanted;
+    if (columns > kMostBytes / row_bytes) columns = kMostBytes / row_bytes;
+    if (value_bytes > 0 && columns > kMostValueBytes / value_bytes) columns = kMostValueBytes / value_bytes;
+    columns = columns < kStep ? kStep : columns / kStep * kStep;
+    return columns < n ? columns : n;
+}
+
+}  // namespace ckitchen

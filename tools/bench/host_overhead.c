@@ -1,0 +1,119 @@
+/* What a call costs the host over the bare launch, on an NVIDIA GPU:
+ *
+ *   host_overhead LIBCKITCHEN [calls] [rounds]
+ *
+ * Times, in turn, blocks of ck_int8_gemm on a small problem (one kernel with 120 bytes of arguments) and
+ * blocks of cuLaunchKernel of an empty kernel with arguments of the same size, the stream drained between
+ * blocks. Prints the median of each and of their difference. */
+#include <ckitchen.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static const char kEmptyKernel[] =
+    ".version 7.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry empty(.param .align 8 .b8 arguments[120]) { ret; }\n";
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+static int by_value(const void* a, const void* b) {
+    const double x = *(const double*)a;
+    const double y = *(const double*)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double* values, int count) {
+    qsort(values, (size_t)count, sizeof(double), by_value);
+    return values[count / 2];
+}
+
+static void require(int condition, const char* what) {
+    if (condition) return;
+    fprintf(stderr, "host_overhead: %s\n", what);
+    exit(1);
+}
+
+#define LOAD(library, name) __typeof__(&name) p_##name = (__typeof__(&name))(uintptr_t)dlsym(library, #name)
+
+int main(int argc, char** argv) {
+    const int calls = argc > 2 ? atoi(argv[2]) : 200;
+    const int rounds = argc > 3 ? atoi(argv[3]) : 300;
+    require(argc > 1 && calls > 0 && rounds > 0, "usage: host_overhead LIBCKITCHEN [calls] [rounds]");
+    void* ck = dlopen(argv[1], RTLD_NOW);
+    require(ck != NULL, "the library could not be opened");
+    LOAD(ck, ck_context_create);
+    LOAD(ck, ck_malloc);
+    LOAD(ck, ck_int8_gemm);
+    LOAD(ck, ck_synchronize);
+    LOAD(ck, ck_last_error);
+    LOAD(ck, ck_last_variant);
+
+    ck_context_options options = CK_INIT(ck_context_options);
+    ck_context* context = NULL;
+    options.backend = CK_BACKEND_CUDA;
+    require(p_ck_context_create(&options, &context) == CK_OK, p_ck_last_error());
+    void* memory = NULL;
+    require(p_ck_malloc(context, 1 << 20, &memory) == CK_OK, p_ck_last_error());
+    char* bytes = memory;
+    ck_int8_gemm_args args = CK_INIT(ck_int8_gemm_args);
+    args.out_dtype = CK_BF16;
+    args.m = args.n = args.k = 64;
+    args.a = bytes;
+    args.b = bytes + 65536;
+    args.c = bytes + 131072;
+    args.scale_a = (float*)(void*)(bytes + 262144);
+    args.scale_b = (float*)(void*)(bytes + 524288);
+    require(p_ck_int8_gemm(context, &args, NULL) == CK_OK, p_ck_last_error());
+    require(p_ck_synchronize(context, NULL) == CK_OK, p_ck_last_error());
+
+    void* cuda = dlopen("libcuda.so.1", RTLD_NOW);
+    require(cuda != NULL, "libcuda.so.1 could not be opened");
+    int (*context_retain)(void**, int) =
+        (int (*)(void**, int))(uintptr_t)dlsym(cuda, "cuDevicePrimaryCtxRetain");
+    int (*context_set)(void*) = (int (*)(void*))(uintptr_t)dlsym(cuda, "cuCtxSetCurrent");
+    int (*load)(void**, const void*) =
+        (int (*)(void**, const void*))(uintptr_t)dlsym(cuda, "cuModuleLoadData");
+    int (*function)(void**, void*, const char*) =
+        (int (*)(void**, void*, const char*))(uintptr_t)dlsym(cuda, "cuModuleGetFunction");
+    int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                  void**) =
+        (int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                 void**))(uintptr_t)dlsym(cuda, "cuLaunchKernel");
+    void* primary = NULL;
+    void* module = NULL;
+    void* empty = NULL;
+    char arguments[120] = {0};
+    void* parameters[1];
+    parameters[0] = arguments;
+    require(context_retain(&primary, 0) == 0 && context_set(primary) == 0, "no primary context");
+    require(load(&module, kEmptyKernel) == 0 && function(&empty, module, "empty") == 0,
+            "the empty kernel does not load");
+
+    double* ours = malloc(sizeof(double) * (size_t)rounds);
+    double* bare = malloc(sizeof(double) * (size_t)rounds);
+    double* difference = malloc(sizeof(double) * (size_t)rounds);
+    require(ours && bare && difference, "out of memory");
+    for (int round = 0; round < rounds; ++round) {
+        int i;
+        double start = now();
+        for (i = 0; i < calls; ++i) p_ck_int8_gemm(context, &args, NULL);
+        ours[round] = (now() - start) / calls;
+        require(p_ck_synchronize(context, NULL) == CK_OK, p_ck_last_error());
+        start = now();
+        for (i = 0; i < calls; ++i) launch(empty, 1, 1, 1, 128, 1, 1, 0, NULL, parameters, NULL);
+        bare[round] = (now() - start) / calls;
+        require(p_ck_synchronize(context, NULL) == CK_OK, p_ck_last_error());
+        difference[round] = ours[round] - bare[round];
+    }
+    printf(
+        "ck_int8_gemm (%s) %.3f us, bare cuLaunchKernel %.3f us, difference %.3f us; medians of %d blocks of "
+        "%d calls\n",
+        p_ck_last_variant(), median(ours, rounds), median(bare, rounds), median(difference, rounds), rounds,
+        calls);
+    return 0;
+}
