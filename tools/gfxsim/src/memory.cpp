@@ -91,7 +91,8 @@ void* MemoryMap::allocate(uint64_t size, MemoryKind kind, int device, unsigned f
         if (bits != MAP_FAILED) a.defined = a.bits = static_cast<uint8_t*>(bits);
     }
     // The kernel may hand out again a range whose former tenant is still remembered.
-    for (auto it = by_base_.lower_bound(a.map_base); it != by_base_.end() && it->first < a.map_base + total;) {
+    for (auto it = by_base_.lower_bound(a.map_base);
+         it != by_base_.end() && it->first < a.map_base + total;) {
         forget(it->second);
         it = by_base_.erase(it);
     }
@@ -157,9 +158,8 @@ void MemoryMap::copy_defined(const void* dst, const void* src, uint64_t bytes) {
                 const uint64_t i = backwards ? bytes - 1 - k : k;
                 uint8_t& byte = to->defined[(t + i) / 8];
                 const uint8_t mask = static_cast<uint8_t>(1u << ((t + i) % 8));
-                byte = from->defined[(f + i) / 8] >> ((f + i) % 8) & 1
-                           ? static_cast<uint8_t>(byte | mask)
-                           : static_cast<uint8_t>(byte & ~mask);
+                byte = from->defined[(f + i) / 8] >> ((f + i) % 8) & 1 ? static_cast<uint8_t>(byte | mask)
+                                                                       : static_cast<uint8_t>(byte & ~mask);
             }
             return;
         }
