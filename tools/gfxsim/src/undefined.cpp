@@ -263,6 +263,38 @@ void define(Wave& w, const Operand& o) {
     }
 }
 
+bool operand_defined(const Undefined& u, const Operand& o) {
+    for (int k = 0; k < o.words; ++k) {
+        if (o.kind == OperandKind::kVgpr && u.test(o.reg + k)) return false;
+        if (o.kind == OperandKind::kSgpr && tracked_scalar(o.reg + k) &&
+            u.test(Undefined::scalar_bit(o.reg + k)))
+            return false;
+    }
+    return o.kind != OperandKind::kScc || !u.test(kSccBit);
+}
+
+bool sources_defined(const Undefined& u, const Inst& inst) {
+    for (int i = 0; i < inst.src_count; ++i)
+        if (!operand_defined(u, inst.src[i])) return false;
+    return true;
+}
+
+/// Most first writes of a register: defined sources, and whole registers written in the active lanes.
+bool writes_whole(const Undefined& u, const Inst& inst) {
+    const OpSpec& spec = *inst.spec;
+    const bool plain = spec.cls == InstClass::kValu || spec.cls == InstClass::kTrans ||
+                       spec.cls == InstClass::kDot || spec.cls == InstClass::kVopd ||
+                       (spec.cls == InstClass::kWmma &&
+                        (starts(spec.name, "v_wmma_i32") || starts(spec.name, "v_wmma_f32")));
+    if (!plain || inst.sdwa || inst.dpp) return false;
+    for (int i = 0; i < inst.dst_count; ++i)
+        if (inst.dst[i].type == Type::kB16 || inst.dst[i].type == Type::kF16 ||
+            inst.dst[i].type == Type::kBf16)
+            return false;
+    if (!sources_defined(u, inst)) return false;
+    return !inst.pair || (sources_defined(u, *inst.pair) && sources_defined(u, *inst.pair->pair));
+}
+
 void update_vector(Undefined& u, int reg) {
     uint32_t all = 0;
     GFXSIM_LANES all |= u.v[reg][l];
@@ -585,6 +617,21 @@ void execute_undefined(Wave& w, const Inst& inst) {
     }
     if (inst.spec->form == Form::kHwreg) {
         for (int i = 0; i < inst.dst_count; ++i) define(w, inst.dst[i]);
+        inst.fn(w, inst);
+        return;
+    }
+    if (writes_whole(u, inst)) {
+        for (int i = 0; i < inst.dst_count; ++i) {
+            const Operand& o = inst.dst[i];
+            if (o.kind != OperandKind::kVgpr || w.exec() == ~0u) {
+                define(w, o);
+                continue;
+            }
+            for (int k = 0; k < o.words; ++k) {
+                for (uint32_t m = w.exec(); m; m &= m - 1) u.v[o.reg + k][std::countr_zero(m)] = 0;
+                update_vector(u, o.reg + k);
+            }
+        }
         inst.fn(w, inst);
         return;
     }
