@@ -21,7 +21,7 @@ const AccessCache::Range& AccessCache::fill(uint64_t address, uint32_t bytes, bo
     if (write && !a.writable)
         raise(FaultKind::kIllegalAddress, lane, what + "read-only, " + map.describe(address));
     Range& r = ranges_[next_++ % ranges_.size()];
-    r = {a.base, a.base + a.size, a.writable};
+    r = {a.base, a.base + a.size, a.writable, a.defined};
     return r;
 }
 

@@ -9,6 +9,7 @@
 #include "fault.hpp"
 #include "half.hpp"
 #include "swizzle.hpp"
+#include "undefined.hpp"
 #include "vopd.hpp"
 
 namespace ckitchen::gfxsim {
@@ -141,6 +142,7 @@ const Inst& Decoder::decode(const uint8_t* bytes, size_t size, uint64_t address)
         inst.size = 4;
         why = "the bytes are no instruction of this target";
     } else if (parse(inst.text, inst, why)) {
+        find_touched(inst);
         return inst;
     }
     const std::string text = std::move(inst.text);

@@ -2,6 +2,7 @@
 #include "control.hpp"
 #include "op_table.hpp"
 #include "salu.hpp"
+#include "undefined.hpp"
 #include "wave.hpp"
 
 namespace ckitchen::gfxsim {
@@ -61,6 +62,8 @@ bool signal_barrier(Wave& w) {
     const bool first = g.signalled == 0;
     if (++g.signalled == g.live_waves) {
         g.signalled = 0;
+        scan_lds(g);
+        if (g.races.active()) g.races.close();
         for (Wave* other : g.waves) {
             other->barrier_signalled = false;
             // A wave that already waits goes on; one that has only signalled finds the barrier passed.

@@ -127,9 +127,9 @@ void register_cross_lane(OpTable& t) {
     add("v_permlane16_var_b32", &permlane_vector<false>, {Type::kB32, Type::kB32}, kFlagOpSelOwn);
     add("v_permlanex16_var_b32", &permlane_vector<true>, {Type::kB32, Type::kB32}, kFlagOpSelOwn);
     add("v_permlane64_b32", &permlane64, {Type::kB32});
-    add("v_movrels_b32", &movrels, {Type::kB32});
-    add("v_movreld_b32", &movreld, {Type::kB32});
-    add("v_movrelsd_b32", &movrelsd, {Type::kB32});
+    add("v_movrels_b32", &movrels, {Type::kB32}, kFlagReadsM0);
+    add("v_movreld_b32", &movreld, {Type::kB32}, kFlagReadsM0);
+    add("v_movrelsd_b32", &movrelsd, {Type::kB32}, kFlagReadsM0);
     add("v_swap_b32", &swap, {Type::kB32});
     add("v_mbcnt_lo_u32_b32", &mbcnt_lo, {Type::kB32, Type::kB32});
     add("v_mbcnt_hi_u32_b32", &mbcnt_hi, {Type::kB32, Type::kB32});

@@ -8,70 +8,11 @@
 #include "lane_memory.hpp"
 #include "memory_ops.hpp"
 #include "op_table.hpp"
-#include "scratch_descriptor.hpp"
 #include "valu.hpp"
 #include "wave.hpp"
 
 namespace ckitchen::gfxsim {
 namespace {
-
-uint32_t scalar_of(const Wave& w, const Operand& o) {
-    return o.kind == OperandKind::kConst ? o.lanes[0] : w.s[o.reg];
-}
-
-/// Addresses from operand `vaddr` and the scalar operand `saddr` of the instruction's form.
-void addresses(Wave& w, const Inst& inst, int vaddr, int saddr, LaneAddresses& out) {
-    const Operand& v = inst.src[vaddr];
-    const uint64_t offset = static_cast<uint64_t>(int64_t{inst.offset});
-    LaneBuffer tmp;
-    switch (inst.spec->form) {
-        case Form::kGlobal: {
-            const Operand& s = inst.src[saddr];
-            const Source a = raw_source(w, v, tmp);
-            if (s.kind == OperandKind::kSgpr) {
-                const uint64_t base = w.s64(s.reg) + offset;
-                GFXSIM_LANES out.at[l] = base + a.lo[l];
-            } else {
-                GFXSIM_LANES out.at[l] = (uint64_t{a.hi[l]} << 32 | a.lo[l]) + offset;
-            }
-            out.space = Space::kGlobal;
-            return;
-        }
-        case Form::kFlat: {
-            const Source a = raw_source(w, v, tmp);
-            uint32_t other = 0;
-            GFXSIM_LANES out.at[l] = (uint64_t{a.hi[l]} << 32 | a.lo[l]) + offset;
-            GFXSIM_LANES {
-                const uint64_t high = out.at[l] >> 32;
-                other |= (high == kSharedAperture >> 32) | (high == kPrivateAperture >> 32);
-            }
-            out.mixed = other != 0;
-            out.space = Space::kGlobal;
-            return;
-        }
-        case Form::kScratch: {
-            const Source a = raw_source(w, v, tmp);
-            const uint32_t base = scalar_of(w, inst.src[saddr]) + static_cast<uint32_t>(offset);
-            GFXSIM_LANES out.at[l] = base + a.lo[l];
-            out.space = Space::kScratch;
-            return;
-        }
-        default: {
-            // MUBUF: only the private segment's own descriptor, whose stack pointer counts bytes of a whole
-            // wave.
-            const Operand& descriptor = inst.src[saddr];
-            if (descriptor.kind != OperandKind::kSgpr || w.s[descriptor.reg + 2] != kScratchDescriptorWord2 ||
-                w.s[descriptor.reg + 3] != kScratchDescriptorWord3)
-                raise(FaultKind::kUnknownInstruction, -1, "buffer access other than to the private segment");
-            const Source a = raw_source(w, v, tmp);
-            const bool indexed = inst.extra & 1;
-            const uint32_t base = scalar_of(w, inst.src[saddr + 1]) / kLanes + static_cast<uint32_t>(offset);
-            GFXSIM_LANES out.at[l] = base + (indexed ? a.lo[l] : 0u);
-            out.space = Space::kScratch;
-            return;
-        }
-    }
-}
 
 void read_lane(Wave& w, const LaneAddresses& a, uint32_t bytes, int lane, uint8_t* out) {
     switch (a.space_of(lane)) {
@@ -105,7 +46,7 @@ template <LoadKind kKind>
 void load(Wave& w, const Inst& inst) {
     constexpr uint32_t kBytes = load_bytes(kKind);
     LaneAddresses a;
-    addresses(w, inst, 0, 1, a);
+    vmem_addresses(w, inst, 0, 1, a);
     const uint32_t exec = w.exec();
     const Operand& dst = inst.dst[0];
     const bool fast = global_range_check(w, a, exec, kBytes, false);
@@ -144,7 +85,7 @@ template <StoreKind kKind>
 void store(Wave& w, const Inst& inst) {
     constexpr uint32_t kBytes = store_bytes(kKind);
     LaneAddresses a;
-    addresses(w, inst, 0, 2, a);
+    vmem_addresses(w, inst, 0, 2, a);
     const uint32_t exec = w.exec();
     const Operand& data = inst.src[1];
     const bool fast = global_range_check(w, a, exec, kBytes, true);
@@ -168,7 +109,7 @@ template <StoreKind kKind>
 void buffer_store(Wave& w, const Inst& inst) {
     constexpr uint32_t kBytes = store_bytes(kKind);
     LaneAddresses a;
-    addresses(w, inst, 1, 2, a);
+    vmem_addresses(w, inst, 1, 2, a);
     const Operand& data = inst.src[0];
     constexpr int kWords = kBytes >= 4 ? kBytes / 4 : 1;
     const bool high = kKind == StoreKind::kB8High || kKind == StoreKind::kB16High || data.high;
@@ -185,7 +126,7 @@ void buffer_store(Wave& w, const Inst& inst) {
 template <class T, auto F, bool kCompare>
 void atomic(Wave& w, const Inst& inst) {
     LaneAddresses a;
-    addresses(w, inst, 0, 2, a);
+    vmem_addresses(w, inst, 0, 2, a);
     const Operand& data = inst.src[1];
     constexpr int kWords = sizeof(T) / 4;
     const auto word = [&](int reg, int l) {

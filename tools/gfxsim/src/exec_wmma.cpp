@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__AVX2__)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
@@ -22,6 +22,7 @@
 #include "half.hpp"
 #include "op_table.hpp"
 #include "valu.hpp"
+#include "wmma.hpp"
 
 namespace ckitchen::gfxsim {
 namespace {
@@ -84,6 +85,18 @@ void gather_dwords(const Wave& w, const Operand& o, u32 (&out)[kDwords][kSize]) 
 u32* row(Wave& w, int reg, int i, bool gfx12) {
     return gfx12 ? w.v[reg + i % 8].data() + kSize * (i / 8) : w.v[reg + i / 2].data() + kSize * (i % 2);
 }
+
+/// The 16 rows of a 32-bit C or D: row i starts at base + offset[i].
+template <class T>
+struct Rows {
+    T* base;
+    const u32* offset;
+    T* operator[](int i) const { return base + offset[i]; }
+};
+
+constexpr u32 kRowsGfx11[] = {0, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240};
+constexpr u32 kRowsGfx12[] = {0, 32, 64, 96, 128, 160, 192, 224, 16, 48, 80, 112, 144, 176, 208, 240};
+constexpr u32 kSameRow[kSize] = {};
 
 void load_c(Wave& w, const Operand& c, u32 (&out)[kSize][kSize]) {
     const bool gfx12 = is_gfx12(w);
@@ -161,6 +174,79 @@ inline void integer_rows(const u32 (&a)[kPairs][kSize], const u32 (&b)[kPairs][k
 #endif
 }
 
+#if defined(__x86_64__)
+/// Four-bit elements along K as bytes.
+template <int kDwords>
+void widen_bytes(const u32 (&in)[kDwords][kSize], bool is_signed, u32 (&out)[2 * kDwords][kSize]) {
+    for (int d = 0; d < kDwords; ++d)
+        for (int half = 0; half < 2; ++half)
+            for (int i = 0; i < kSize; ++i) {
+                const u32 word = in[d][i] >> (16 * half);
+                u32 bytes = (word & 0xf) | (word & 0xf0) << 4 | (word & 0xf00) << 8 | (word & 0xf000) << 12;
+                // Bit 3 of each byte repeated above it.
+                if (is_signed) bytes |= (bytes & 0x08080808u) * 0x1e;
+                out[2 * d + half][i] = bytes;
+            }
+}
+
+/// As integer_rows for all rows, with dwords of four bytes. The host's instruction multiplies an unsigned by
+/// a signed byte: b is moved into the unsigned range by adding 128 where it is signed, a into the signed
+/// range by subtracting 128 where it is unsigned, and what that adds to the sums is taken off again:
+///   (b + p)(a - q) = ab + p(a - q) - q(b + p) + pq  summed over k, with p and q either 0 or 128.
+template <int kDwords>
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void integer_dot_bytes(
+    const u32 (&a)[kDwords][kSize], const u32 (&b)[kDwords][kSize], bool signed_a, bool signed_b,
+    Rows<const u32> c, Rows<u32> d) {
+    const __m512i high = _mm512_set1_epi32(static_cast<i32>(0x80808080u));
+    const __m512i ones = _mm512_set1_epi32(0x01010101);
+    alignas(64) u32 x[kDwords][kSize], correction[kSize];
+    __m512i y[kDwords];
+    __m512i row_sums = _mm512_setzero_si512(), column_sums = _mm512_setzero_si512();
+    for (int k = 0; k < kDwords; ++k) {
+        __m512i v = _mm512_loadu_si512(a[k]);
+        if (!signed_a) v = _mm512_xor_si512(v, high);
+        _mm512_store_si512(x[k], v);
+        row_sums = _mm512_dpbusd_epi32(row_sums, ones, v);
+        y[k] = _mm512_loadu_si512(b[k]);
+        if (signed_b) y[k] = _mm512_xor_si512(y[k], high);
+        column_sums = _mm512_dpbusd_epi32(column_sums, y[k], ones);
+    }
+    // GCC 12 warns of its own header in the unmasked shift.
+    // Columns: + q * sum(b + p) - K * p * q; rows: - p * sum(a - q).
+    __m512i columns = _mm512_setzero_si512();
+    if (!signed_a) {
+        columns = _mm512_maskz_slli_epi32(0xffff, column_sums, 7);
+        if (signed_b) columns = _mm512_sub_epi32(columns, _mm512_set1_epi32(4 * kDwords * 128 * 128));
+    }
+    _mm512_store_si512(correction,
+                       signed_b ? _mm512_maskz_slli_epi32(0xffff, row_sums, 7) : _mm512_setzero_si512());
+    for (int i = 0; i < kSize; ++i) {
+        __m512i sum = _mm512_add_epi32(_mm512_loadu_si512(c[i]), columns);
+        sum = _mm512_sub_epi32(sum, _mm512_set1_epi32(static_cast<i32>(correction[i])));
+        for (int k = 0; k < kDwords; ++k)
+            sum = _mm512_dpbusd_epi32(sum, y[k], _mm512_set1_epi32(static_cast<i32>(x[k][i])));
+        _mm512_storeu_si512(d[i], sum);
+    }
+}
+#endif
+
+/// Whether the host has what integer_dot_bytes needs.
+bool host_has_dot_bytes() {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+#else
+    return false;
+#endif
+}
+
+void saturate_row(const u32* c, const u32* product, u32* d) {
+    for (int j = 0; j < kSize; ++j) {
+        const i64 v = i64{static_cast<i32>(c[j])} + static_cast<i32>(product[j]);
+        d[j] = static_cast<u32>(static_cast<i32>(std::min<i64>(std::max<i64>(v, INT32_MIN), INT32_MAX)));
+    }
+}
+
 template <int kBits, int kDepth>
 void wmma_integer(Wave& w, const Inst& inst) {
     check_exec(w);
@@ -170,37 +256,46 @@ void wmma_integer(Wave& w, const Inst& inst) {
         check_duplicated(w, inst.src[0], "A");
         check_duplicated(w, inst.src[1], "B");
     }
-    alignas(64) u32 a[kDwords][kSize], b[kDwords][kSize], a16[kPairs][kSize], b16[kPairs][kSize];
+    static constexpr u32 kZero[kSize] = {};
+    alignas(64) u32 a[kDwords][kSize], b[kDwords][kSize];
     gather_dwords(w, inst.src[0], a);
     gather_dwords(w, inst.src[1], b);
-    widen_pairs<kBits>(a, inst.neg_lo & 1, a16);
-    widen_pairs<kBits>(b, inst.neg_lo & 2, b16);
+    const bool signed_a = inst.neg_lo & 1, signed_b = inst.neg_lo & 2;
     const Operand& c = inst.src[2];
     const bool gfx12 = is_gfx12(w);
-    alignas(64) u32 constant[kSize] = {}, products[kRowBlock][kSize];
+    alignas(64) u32 constant[kSize] = {}, products[kSize][kSize];
     if (c.kind != OperandKind::kVgpr)
         for (u32& v : constant) v = c.kind == OperandKind::kConst ? c.lanes[0] : w.s[c.reg];
-    for (int i = 0; i < kSize; i += kRowBlock) {
-        const u32* from[kRowBlock];
-        u32* to[kRowBlock];
-        for (int r = 0; r < kRowBlock; ++r) {
-            from[r] = c.kind == OperandKind::kVgpr ? row(w, c.reg, i + r, gfx12) : constant;
-            to[r] = row(w, inst.dst[0].reg, i + r, gfx12);
+    const u32* in_registers = gfx12 ? kRowsGfx12 : kRowsGfx11;
+    const Rows<const u32> from = c.kind == OperandKind::kVgpr
+                                     ? Rows<const u32>{w.v[c.reg].data(), in_registers}
+                                     : Rows<const u32>{constant, kSameRow};
+    const Rows<u32> to{w.v[inst.dst[0].reg].data(), in_registers};
+    // Before saturation the products alone: rows in memory lie as on gfx11.
+    const Rows<const u32> addend = inst.clamp ? Rows<const u32>{kZero, kSameRow} : from;
+    const Rows<u32> sum = inst.clamp ? Rows<u32>{products[0], kRowsGfx11} : to;
+#if defined(__x86_64__)
+    if (wide_dot_products()) {
+        if constexpr (kBits == 8) {
+            integer_dot_bytes(a, b, signed_a, signed_b, addend, sum);
+        } else {
+            alignas(64) u32 a8[kDepth / 4][kSize], b8[kDepth / 4][kSize];
+            widen_bytes(a, signed_a, a8);
+            widen_bytes(b, signed_b, b8);
+            integer_dot_bytes(a8, b8, signed_a, signed_b, addend, sum);
         }
-        if (!inst.clamp) {
-            integer_rows(a16, b16, i, from, to);
-            continue;
-        }
-        static constexpr u32 kZero[kSize] = {};
-        integer_rows(a16, b16, i, {kZero, kZero, kZero, kZero},
-                     {products[0], products[1], products[2], products[3]});
-        for (int r = 0; r < kRowBlock; ++r)
-            for (int j = 0; j < kSize; ++j) {
-                const i64 v = i64{static_cast<i32>(from[r][j])} + static_cast<i32>(products[r][j]);
-                to[r][j] =
-                    static_cast<u32>(static_cast<i32>(std::min<i64>(std::max<i64>(v, INT32_MIN), INT32_MAX)));
-            }
+    } else
+#endif
+    {
+        alignas(64) u32 a16[kPairs][kSize], b16[kPairs][kSize];
+        widen_pairs<kBits>(a, signed_a, a16);
+        widen_pairs<kBits>(b, signed_b, b16);
+        for (int i = 0; i < kSize; i += kRowBlock)
+            integer_rows(a16, b16, i, {addend[i], addend[i + 1], addend[i + 2], addend[i + 3]},
+                         {sum[i], sum[i + 1], sum[i + 2], sum[i + 3]});
     }
+    if (inst.clamp)
+        for (int i = 0; i < kSize; ++i) saturate_row(from[i], products[i], to[i]);
 }
 
 // ---- floating point ----
@@ -325,6 +420,11 @@ void add(OpTable& t, const char* name, Handler fn, Type c = Type::kAny) {
 }
 
 }  // namespace
+
+bool& wide_dot_products() {
+    static bool use = host_has_dot_bytes();
+    return use;
+}
 
 void register_wmma(OpTable& t) {
     add(t, "v_wmma_i32_16x16x16_iu8", &wmma_integer<8, 16>);

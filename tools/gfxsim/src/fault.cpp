@@ -30,6 +30,10 @@ const char* fault_name(FaultKind kind) {
             return "unsupported mode";
         case FaultKind::kTrap:
             return "trap";
+        case FaultKind::kUndefined:
+            return "use of an undefined value";
+        case FaultKind::kRace:
+            return "race between waves";
     }
     return "unknown";
 }
@@ -51,7 +55,11 @@ int fault_error(FaultKind kind) {
 }
 
 void raise(FaultKind kind, int lane, std::string detail) {
-    throw Fault{kind, lane, std::move(detail)};
+    throw Fault{kind, lane, std::move(detail), nullptr, -1};
+}
+
+void raise_at(FaultKind kind, const Inst& inst, int wave, int lane, std::string detail) {
+    throw Fault{kind, lane, std::move(detail), &inst, wave};
 }
 
 void report_unknown(Wave&, const Inst&) {

@@ -26,20 +26,26 @@ enum class FaultKind : uint8_t {
     kBadProgramCounter,
     kUnsupportedMode,
     kTrap,
+    kUndefined,
+    kRace,
 };
 
 const char* fault_name(FaultKind kind);
 /// The HIP error that a launch with this finding ends with.
 int fault_error(FaultKind kind);
 
-/// Thrown by instruction handlers; stops the launch. `lane` is -1 when the finding is the wave's.
+/// Thrown by instruction handlers; stops the launch. `lane` is -1 when the finding is the wave's. The
+/// instruction and the wave are those in execution unless the fault names others.
 struct Fault {
     FaultKind kind;
     int lane;
     std::string detail;
+    const Inst* inst = nullptr;
+    int wave = -1;
 };
 
 [[noreturn]] void raise(FaultKind kind, int lane, std::string detail);
+[[noreturn]] void raise_at(FaultKind kind, const Inst& inst, int wave, int lane, std::string detail);
 /// Handler of everything that has no semantics.
 [[noreturn]] void report_unknown(Wave& w, const Inst& inst);
 

@@ -105,6 +105,14 @@ enum class InstClass : uint8_t {
 
 const char* class_name(InstClass c);
 
+/// What a memory instruction does with the data it names.
+enum class MemoryAccess : uint8_t { kNone, kLoad, kStore, kAtomic };
+
+/// Registers as bits of one set: vector registers, then scalar ones, then SCC.
+constexpr int kVectorBits = 320;
+constexpr int kSccBit = kVectorBits + kScalarCount;
+constexpr int kRegisterWords = kSccBit / 64 + 1;
+
 /// A decoded instruction. Execution touches only this; `text` is for reports and traces.
 struct Inst {
     Handler fn = nullptr;
@@ -126,6 +134,11 @@ struct Inst {
     const Inst* pair = nullptr;  // the Y half of a VOPD
     uint64_t address = 0;
     const OpSpec* spec = nullptr;
+    MemoryAccess access = MemoryAccess::kNone;
+    // Words of the register set in which the instruction reads or writes, and its registers there.
+    uint8_t touch_count = 0;
+    std::array<uint8_t, kRegisterWords> touch_word{};
+    std::array<uint64_t, kRegisterWords> touch_mask{};
     std::string text;
 };
 

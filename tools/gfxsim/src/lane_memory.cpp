@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "scratch_descriptor.hpp"
 #include "valu.hpp"
 
 namespace ckitchen::gfxsim {
@@ -42,6 +43,10 @@ uint8_t* lds_pointer(Wave& w, uint32_t address, uint32_t bytes, int lane) {
 
 namespace {
 
+uint32_t scalar_of(const Wave& w, const Operand& o) {
+    return o.kind == OperandKind::kConst ? o.lanes[0] : w.s[o.reg];
+}
+
 uint8_t* scratch_byte(Wave& w, uint32_t address, int lane) {
     return reinterpret_cast<uint8_t*>(&w.scratch[(address >> 2) * kLanes + static_cast<uint32_t>(lane)]) +
            (address & 3);
@@ -64,6 +69,59 @@ void scratch_read(Wave& w, uint32_t address, uint32_t bytes, int lane, uint8_t* 
 void scratch_write(Wave& w, uint32_t address, uint32_t bytes, int lane, const uint8_t* in) {
     check_scratch(w, address, bytes, lane);
     for (uint32_t i = 0; i < bytes; ++i) *scratch_byte(w, address + i, lane) = in[i];
+}
+
+void vmem_addresses(Wave& w, const Inst& inst, int vaddr, int saddr, LaneAddresses& out) {
+    const Operand& v = inst.src[vaddr];
+    const uint64_t offset = static_cast<uint64_t>(int64_t{inst.offset});
+    LaneBuffer tmp;
+    switch (inst.spec->form) {
+        case Form::kGlobal: {
+            const Operand& s = inst.src[saddr];
+            const Source a = raw_source(w, v, tmp);
+            if (s.kind == OperandKind::kSgpr) {
+                const uint64_t base = w.s64(s.reg) + offset;
+                GFXSIM_LANES out.at[l] = base + a.lo[l];
+            } else {
+                GFXSIM_LANES out.at[l] = (uint64_t{a.hi[l]} << 32 | a.lo[l]) + offset;
+            }
+            out.space = Space::kGlobal;
+            return;
+        }
+        case Form::kFlat: {
+            const Source a = raw_source(w, v, tmp);
+            uint32_t other = 0;
+            GFXSIM_LANES out.at[l] = (uint64_t{a.hi[l]} << 32 | a.lo[l]) + offset;
+            GFXSIM_LANES {
+                const uint64_t high = out.at[l] >> 32;
+                other |= (high == kSharedAperture >> 32) | (high == kPrivateAperture >> 32);
+            }
+            out.mixed = other != 0;
+            out.space = Space::kGlobal;
+            return;
+        }
+        case Form::kScratch: {
+            const Source a = raw_source(w, v, tmp);
+            const uint32_t base = scalar_of(w, inst.src[saddr]) + static_cast<uint32_t>(offset);
+            GFXSIM_LANES out.at[l] = base + a.lo[l];
+            out.space = Space::kScratch;
+            return;
+        }
+        default: {
+            // MUBUF: only the private segment's own descriptor, whose stack pointer counts bytes of a whole
+            // wave.
+            const Operand& descriptor = inst.src[saddr];
+            if (descriptor.kind != OperandKind::kSgpr || w.s[descriptor.reg + 2] != kScratchDescriptorWord2 ||
+                w.s[descriptor.reg + 3] != kScratchDescriptorWord3)
+                raise(FaultKind::kUnknownInstruction, -1, "buffer access other than to the private segment");
+            const Source a = raw_source(w, v, tmp);
+            const bool indexed = inst.extra & 1;
+            const uint32_t base = scalar_of(w, inst.src[saddr + 1]) / kLanes + static_cast<uint32_t>(offset);
+            GFXSIM_LANES out.at[l] = base + (indexed ? a.lo[l] : 0u);
+            out.space = Space::kScratch;
+            return;
+        }
+    }
 }
 
 bool global_range_check(Wave& w, const LaneAddresses& a, uint32_t exec, uint32_t bytes, bool write) {

@@ -28,6 +28,10 @@ uint8_t* lds_pointer(Wave& w, uint32_t address, uint32_t bytes, int lane);
 void scratch_read(Wave& w, uint32_t address, uint32_t bytes, int lane, uint8_t* out);
 void scratch_write(Wave& w, uint32_t address, uint32_t bytes, int lane, const uint8_t* in);
 
+/// Addresses of a FLAT, GLOBAL, SCRATCH or MUBUF instruction from its operand `vaddr` and the scalar operand
+/// `saddr`.
+void vmem_addresses(Wave& w, const Inst& inst, int vaddr, int saddr, LaneAddresses& out);
+
 /// True when all active lanes' accesses lie in one accessible global range.
 bool global_range_check(Wave& w, const LaneAddresses& a, uint32_t exec, uint32_t bytes, bool write);
 

@@ -14,6 +14,7 @@
 #include "scratch_descriptor.hpp"
 #include "stats.hpp"
 #include "trace.hpp"
+#include "undefined.hpp"
 #include "wave.hpp"
 
 namespace ckitchen::gfxsim {
@@ -49,7 +50,7 @@ static_assert(sizeof(DispatchPacket) == 64);
 /// Simulated memory that lives as long as one launch.
 class LaunchMemory {
   public:
-    LaunchMemory(const void* data, size_t size, int device) {
+    LaunchMemory(const void* data, size_t size, int device, const std::vector<KernelArg>& written) {
         if (size == 0) return;
         // Runtimes hand out kernarg segments in whole cache lines, and compilers widen loads on the strength
         // of it.
@@ -57,6 +58,13 @@ class LaunchMemory {
         p_ = MemoryMap::instance().allocate(padded, MemoryKind::kKernarg, device, 0, ~0ull);
         if (!p_) throw std::bad_alloc();
         std::memcpy(p_, data, size);
+        // Padding between arguments and after the last one is nobody's.
+        if (!written.empty()) {
+            for (const KernelArg& a : written)
+                MemoryMap::instance().mark_defined(static_cast<const uint8_t*>(p_) + a.offset, a.size);
+        } else {
+            MemoryMap::instance().mark_defined(p_, padded);
+        }
         MemoryMap::instance().set_writable(p_, false);
     }
     ~LaunchMemory() {
@@ -90,10 +98,10 @@ class Dispatcher {
             return result;
         }
         const std::vector<uint8_t> kernarg = build_kernarg(request_);
-        const LaunchMemory arguments(kernarg.data(), kernarg.size(), request_.device);
+        const LaunchMemory arguments(kernarg.data(), kernarg.size(), request_.device, kernel_.args);
         const DispatchPacket packet = make_packet(arguments.address());
         const bool needs_packet = kernel_.properties & (kDispatchPtr | kQueuePtr);
-        const LaunchMemory packet_memory(&packet, needs_packet ? sizeof packet : 0, request_.device);
+        const LaunchMemory packet_memory(&packet, needs_packet ? sizeof packet : 0, request_.device, {});
         kernarg_address_ = arguments.address();
         packet_address_ = packet_memory.address();
         unsigned threads =
@@ -107,7 +115,9 @@ class Dispatcher {
         for (Worker& w : workers) {
             w.device = request_.device;
             w.strict_alignment = options_.strict_alignment;
+            w.track_undefined = options_.undefined;
             w.counts.assign(kernel_.image->slots(), 0);
+            if (!options_.stats_file.empty()) w.memory.assign(kernel_.image->slots(), MemoryCount{});
         }
         if (threads == 1) {
             work(workers[0]);
@@ -119,11 +129,13 @@ class Dispatcher {
         result.error = error_;
         result.report = report_;
         if (!options_.stats_file.empty()) {
+            LaunchCounts counts{std::move(workers[0].counts), std::move(workers[0].memory)};
             for (size_t i = 1; i < workers.size(); ++i)
-                for (size_t k = 0; k < workers[0].counts.size(); ++k)
-                    workers[0].counts[k] += workers[i].counts[k];
-            write_stats(options_.stats_file, request_, workers[0].counts, lds_bytes_, waves_per_group_,
-                        result.error);
+                for (size_t k = 0; k < counts.executed.size(); ++k) {
+                    counts.executed[k] += workers[i].counts[k];
+                    counts.memory[k] += workers[i].memory[k];
+                }
+            write_stats(options_.stats_file, request_, counts, lds_bytes_, waves_per_group_, result.error);
         }
         return result;
     }
@@ -146,8 +158,9 @@ class Dispatcher {
     void work(Worker& worker) {
         std::vector<std::unique_ptr<Wave>> waves;
         for (uint32_t i = 0; i < waves_per_group_; ++i) {
-            waves.push_back(std::make_unique<Wave>());
+            waves.push_back(std::make_unique_for_overwrite<Wave>());
             poison_registers(*waves.back(), kVectorCount);
+            if (options_.undefined) forget_registers(*waves.back(), kVectorCount);
         }
         Workgroup group;
         const Wave* running = nullptr;
@@ -179,6 +192,10 @@ class Dispatcher {
                    const Wave*& running) {
         // LDS holds whatever the last workgroup left; a pattern makes its use visible.
         group.lds.assign(lds_bytes_, 0xcd);
+        if (options_.undefined) group.undefined_lds.assign(lds_bytes_, 0xff);
+        group.lds_defined = false;
+        group.lds_scans = 0;
+        if (options_.races) group.races.start(waves_per_group_, lds_bytes_);
         group.waves.clear();
         group.signalled = 0;
         group.live_waves = waves_per_group_;
@@ -197,6 +214,7 @@ class Dispatcher {
             }
             if (!progress) raise(FaultKind::kBarrier, -1, "no wave of the workgroup can run");
         }
+        if (group.races.active()) group.races.close();
     }
 
     /// A signalling NaN that names the register.
@@ -220,6 +238,10 @@ class Dispatcher {
         w.target = request_.target;
         w.scratch_lane_bytes = (scratch_bytes_ + 3) / 4 * 4;
         w.scratch.assign(size_t{w.scratch_lane_bytes} / 4 * kLanes, 0xcecececeu);
+        if (options_.undefined) {
+            forget_registers(w, kernel_.vgpr_count);
+            w.undefined.scratch.assign(w.scratch.size(), ~0u);
+        }
         initial_scalars(w, group, index);
         initial_vectors(w, index);
     }
@@ -242,9 +264,11 @@ class Dispatcher {
         if (p & kDispatchId) pair(0);
         if (p & kFlatScratchInit) pair(0);
         if (p & kPrivateSegmentSize) w.s[at++] = scratch_bytes_;
+        const int user = at;
         // System registers start at the user register count of the descriptor, which covers every padding
         // rule.
         at = static_cast<int>(kernel_.rsrc2 >> 1 & 0x1f);
+        const int system = at;
         if (request_.target->generation == Generation::kGfx12) {
             w.s[kTtmp0 + 9] = group.id[0];
             w.s[kTtmp0 + 7] = (group.id[1] & 0xffffu) | group.id[2] << 16;
@@ -255,15 +279,32 @@ class Dispatcher {
             if (kernel_.rsrc2 >> 10 & 1) w.s[at++] = index << 6 | waves_per_group_;
             if ((kernel_.rsrc2 & 1) && request_.target->generation == Generation::kGfx103) w.s[at++] = 0;
         }
+        define_scalars(w, 0, user, system, at);
         const uint32_t left = threads_per_group_ - index * kLanes;
         w.s[kExecLo] = left >= kLanes ? ~0u : (1u << left) - 1;
         w.s[kExecHi] = 0;
+    }
+
+    /// What the dispatcher loads: the user registers [begin, end), the system registers, those that every
+    /// wave has.
+    void define_scalars(Wave& w, int begin, int end, int system, int system_end) const {
+        if (!options_.undefined) return;
+        for (int r = begin; r < end; ++r) define_scalar(w, r);
+        for (int r = system; r < system_end; ++r) define_scalar(w, r);
+        for (const int r : {kExecLo, kExecHi}) define_scalar(w, r);
+        if (request_.target->generation == Generation::kGfx12)
+            for (int r = kTtmp0 + 7; r <= kTtmp0 + 9; ++r) define_scalar(w, r);
+        if (request_.target->generation != Generation::kGfx103)
+            for (const int r : {kFlatScratchLo, kFlatScratchHi}) define_scalar(w, r);
     }
 
     void initial_vectors(Wave& w, uint32_t index) {
         const uint32_t bx = request_.block[0], by = request_.block[1];
         const bool packed = request_.target->generation != Generation::kGfx103;
         const unsigned ids = kernel_.rsrc2 >> 11 & 3;
+        if (options_.undefined)
+            for (unsigned r = 0; r <= (packed ? 0 : std::min(ids, 2u)); ++r)
+                define_vector(w, static_cast<int>(r));
         for (uint32_t l = 0; l < kLanes; ++l) {
             const uint32_t flat = index * kLanes + l;
             const uint32_t x = flat % bx, y = flat / bx % by, z = flat / bx / by;
@@ -282,6 +323,8 @@ class Dispatcher {
         const CodeImage& image = *kernel_.image;
         const uint64_t begin = image.begin();
         uint64_t* counts = worker.counts.data();
+        const bool track = worker.track_undefined;
+        Races& races = w.group->races;
         const uint64_t until = w.executed + kQuantum;
         while (w.state == WaveState::kRunning && w.executed < until) {
             const uint64_t pc = w.next_pc;
@@ -292,7 +335,15 @@ class Dispatcher {
             w.next_pc = pc + inst.size;
             ++w.executed;
             ++counts[(pc - begin) >> 2];
-            inst.fn(w, inst);
+            if (inst.access != MemoryAccess::kNone) {
+                if (track) track_memory(w, inst);
+                if (races.active()) races.record(w, inst);
+                if (!worker.memory.empty()) count_memory(w, inst, worker.memory[(pc - begin) >> 2]);
+            }
+            if (track && inst.access == MemoryAccess::kNone && w.undefined.touched(inst)) [[unlikely]]
+                execute_undefined(w, inst);
+            else
+                inst.fn(w, inst);
             if (trace_) [[unlikely]]
                 trace_->after(w, inst);
         }
@@ -305,12 +356,14 @@ class Dispatcher {
         const CodeImage& image = *kernel_.image;
         std::string out = std::string("gfxsim: ") + fault_name(f.kind) + " in kernel " + kernel_.name +
                           " on " + request_.target->name + "\n  ";
-        if (image.contains(w.pc))
-            out += "instruction: " + image.at(w.pc).text + "\n  at kernel entry + " +
-                   hex(w.pc - kernel_.entry) + " (code offset " + hex(w.pc - image.begin()) + ")\n  ";
+        const uint64_t pc = f.inst ? f.inst->address : w.pc;
+        if (image.contains(pc))
+            out += "instruction: " + image.at(pc).text + "\n  at kernel entry + " + hex(pc - kernel_.entry) +
+                   " (code offset " + hex(pc - image.begin()) + ")\n  ";
         const auto& id = w.group->id;
         out += "workgroup (" + std::to_string(id[0]) + "," + std::to_string(id[1]) + "," +
-               std::to_string(id[2]) + "), wave " + std::to_string(w.id_in_group);
+               std::to_string(id[2]) + "), wave " +
+               std::to_string(f.wave >= 0 ? static_cast<uint32_t>(f.wave) : w.id_in_group);
         if (f.lane >= 0) out += ", lane " + std::to_string(f.lane);
         return out + ", EXEC " + hex(w.exec()) + "\n  " + f.detail + "\n";
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace ckitchen::gfxsim {
@@ -22,6 +23,34 @@ uint64_t round_up(uint64_t v, uint64_t to) {
 }
 
 }  // namespace
+
+bool all_defined(const uint8_t* bits, uint64_t at, uint64_t bytes) {
+    for (const uint64_t end = at + bytes; at < end;) {
+        if (at % 8 == 0 && end - at >= 8) {
+            if (__atomic_load_n(bits + at / 8, __ATOMIC_RELAXED) != 0xff) return false;
+            at += 8;
+        } else {
+            if (!(__atomic_load_n(bits + at / 8, __ATOMIC_RELAXED) >> (at % 8) & 1)) return false;
+            ++at;
+        }
+    }
+    return true;
+}
+
+void set_defined(uint8_t* bits, uint64_t at, uint64_t bytes) {
+    for (const uint64_t end = at + bytes; at < end;) {
+        if (at % 8 == 0 && end - at >= 64) {
+            std::memset(bits + at / 8, 0xff, (end - at) / 8);
+            at += (end - at) / 8 * 8;
+            continue;
+        }
+        const uint64_t n = std::min(8 - at % 8, end - at);
+        const uint8_t mask = static_cast<uint8_t>(((1u << n) - 1) << (at % 8));
+        if ((__atomic_load_n(bits + at / 8, __ATOMIC_RELAXED) & mask) != mask)
+            __atomic_fetch_or(bits + at / 8, mask, __ATOMIC_RELAXED);
+        at += n;
+    }
+}
 
 MemoryMap& MemoryMap::instance() {
     // Never destroyed: a client may free memory from its own static destructors.
@@ -53,9 +82,20 @@ void* MemoryMap::allocate(uint64_t size, MemoryKind kind, int device, unsigned f
     a.serial = next_serial_++;
     a.map_base = reinterpret_cast<uint64_t>(map);
     a.map_size = total;
+    const char* undefined = std::getenv("GFXSIM_UNDEF");
+    if ((kind == MemoryKind::kDevice || kind == MemoryKind::kKernarg) &&
+        !(undefined && std::strcmp(undefined, "off") == 0)) {
+        a.bits_size = round_up(size / 8 + 1, kPage);
+        void* bits = mmap(nullptr, a.bits_size, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (bits != MAP_FAILED) a.defined = a.bits = static_cast<uint8_t*>(bits);
+    }
     // The kernel may hand out again a range whose former tenant is still remembered.
-    for (auto it = by_base_.lower_bound(a.map_base); it != by_base_.end() && it->first < a.map_base + total;)
+    for (auto it = by_base_.lower_bound(a.map_base);
+         it != by_base_.end() && it->first < a.map_base + total;) {
+        forget(it->second);
         it = by_base_.erase(it);
+    }
     by_base_[a.base] = a;
     return base;
 }
@@ -69,16 +109,62 @@ bool MemoryMap::release(void* p, MemoryKind kind) {
     // Keeps the address range but gives the memory back, so that a stale access is recognised.
     mmap(reinterpret_cast<void*>(a.map_base), a.map_size, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    // A launch in another thread may still hold the map of written bytes: it stays, without its memory.
+    if (a.bits) madvise(a.bits, a.bits_size, MADV_DONTNEED);
     graveyard_.push_back(a.base);
     if (graveyard_.size() > kGraveyardLimit) {
         auto old = by_base_.find(graveyard_.front());
         graveyard_.erase(graveyard_.begin());
         if (old != by_base_.end() && !old->second.live) {
             munmap(reinterpret_cast<void*>(old->second.map_base), old->second.map_size);
+            forget(old->second);
             by_base_.erase(old);
         }
     }
     return true;
+}
+
+void MemoryMap::forget(const Allocation& a) {
+    if (a.bits) munmap(a.bits, a.bits_size);
+}
+
+Allocation* MemoryMap::lookup_live(const void* p) {
+    Allocation* a = const_cast<Allocation*>(lookup(reinterpret_cast<uint64_t>(p)));
+    return a && a->live ? a : nullptr;
+}
+
+void MemoryMap::mark_defined(const void* p, uint64_t bytes) {
+    std::lock_guard lock(mutex_);
+    Allocation* a = lookup_live(p);
+    if (!a || !a->defined) return;
+    const uint64_t at = reinterpret_cast<uint64_t>(p) - a->base;
+    if (at == 0 && bytes >= a->size)
+        a->defined = nullptr;
+    else
+        set_defined(a->defined, at, std::min(bytes, a->size - at));
+}
+
+void MemoryMap::copy_defined(const void* dst, const void* src, uint64_t bytes) {
+    {
+        std::lock_guard lock(mutex_);
+        const Allocation* from = lookup_live(src);
+        if (from && from->defined) {
+            const Allocation* to = lookup_live(dst);
+            if (!to || !to->defined) return;
+            const uint64_t f = reinterpret_cast<uint64_t>(src) - from->base,
+                           t = reinterpret_cast<uint64_t>(dst) - to->base;
+            const bool backwards = f < t;
+            for (uint64_t k = 0; k < bytes; ++k) {
+                const uint64_t i = backwards ? bytes - 1 - k : k;
+                uint8_t& byte = to->defined[(t + i) / 8];
+                const uint8_t mask = static_cast<uint8_t>(1u << ((t + i) % 8));
+                byte = from->defined[(f + i) / 8] >> ((f + i) % 8) & 1 ? static_cast<uint8_t>(byte | mask)
+                                                                       : static_cast<uint8_t>(byte & ~mask);
+            }
+            return;
+        }
+    }
+    mark_defined(dst, bytes);
 }
 
 void MemoryMap::set_writable(const void* p, bool writable) {

@@ -25,7 +25,15 @@ struct Allocation {
     // The mapping that holds the allocation, guard pages included.
     uint64_t map_base = 0;
     uint64_t map_size = 0;
+    // A bit per byte that was written since the allocation; nullptr when all of them count as written.
+    uint8_t* defined = nullptr;
+    uint8_t* bits = nullptr;  // the mapping behind it
+    uint64_t bits_size = 0;
 };
+
+/// Bits of a map with one bit a byte. Several threads may set bits of one map at a time.
+bool all_defined(const uint8_t* bits, uint64_t at, uint64_t bytes);
+void set_defined(uint8_t* bits, uint64_t at, uint64_t bytes);
 
 /// All memory that a kernel may reach. Each allocation has its own mapping between two inaccessible guard
 /// zones; freed ones stay listed (and inaccessible) for a while so that a later access can be named.
@@ -38,6 +46,10 @@ class MemoryMap {
     void* allocate(uint64_t size, MemoryKind kind, int device, unsigned flags, uint64_t limit);
     /// False when `p` is not the base of a live allocation of that kind.
     bool release(void* p, MemoryKind kind);
+    /// Somebody wrote these bytes.
+    void mark_defined(const void* p, uint64_t bytes);
+    /// These bytes were copied, written or not.
+    void copy_defined(const void* dst, const void* src, uint64_t bytes);
     void set_writable(const void* p, bool writable);
 
     /// The allocation, live or freed, that contains `address`; false when none does.
@@ -48,6 +60,8 @@ class MemoryMap {
     std::string describe(uint64_t address) const;
 
   private:
+    void forget(const Allocation& a);
+    Allocation* lookup_live(const void* p);
     const Allocation* lookup(uint64_t address) const;
 
     mutable std::mutex mutex_;

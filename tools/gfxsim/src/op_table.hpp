@@ -36,6 +36,7 @@ enum OpFlag : uint32_t {
     kFlagEndsBlock = 16,   // may change the program counter
     kFlagPackedMods = 32,  // op_sel, op_sel_hi, neg_lo, neg_hi are the handler's business
     kFlagOpSelOwn = 64,    // op_sel has a meaning of its own (permlane)
+    kFlagReadsM0 = 128,    // M0 displaces a register
 };
 
 struct OpSpec {

@@ -27,6 +27,8 @@ Options Options::from_environment() {
     o.threads = static_cast<unsigned>(number("GFXSIM_THREADS", 0));
     o.instruction_limit = number("GFXSIM_LIMIT", kDefaultLimit);
     o.strict_alignment = text("GFXSIM_ALIGN") == "strict";
+    o.undefined = text("GFXSIM_UNDEF") != "off";
+    o.races = text("GFXSIM_RACES") != "off";
     o.trace = static_cast<int>(number("GFXSIM_TRACE", 0));
     o.trace_file = text("GFXSIM_TRACE_FILE");
     o.trace_group = text("GFXSIM_TRACE_GROUP");

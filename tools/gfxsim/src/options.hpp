@@ -11,6 +11,8 @@ struct Options {
     unsigned threads = 0;            // GFXSIM_THREADS, 0 means all cores
     uint64_t instruction_limit = 0;  // GFXSIM_LIMIT, instructions of one wave
     bool strict_alignment = false;   // GFXSIM_ALIGN=strict
+    bool undefined = true;           // GFXSIM_UNDEF
+    bool races = true;               // GFXSIM_RACES
     int trace = 0;                   // GFXSIM_TRACE
     std::string trace_file;          // GFXSIM_TRACE_FILE
     std::string trace_group;         // GFXSIM_TRACE_GROUP, "x,y,z"

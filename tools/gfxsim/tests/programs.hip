@@ -37,6 +37,11 @@ KERNEL BOUNDS(256) void vector_add(const float* a, const float* b, float* c, int
     if (i < n) c[i] = a[i] + b[i];
 }
 
+KERNEL BOUNDS(256) void vec_copy(const double* a, double* c, int n) {
+    const int i = group_x() * 256 + thread_x();
+    if (i < n) c[i] = a[i];
+}
+
 KERNEL BOUNDS(256) void evaluate_all(const u32* a, const u32* b, u32* out, int n) {
     const int i = group_x() * 256 + thread_x();
     if (i >= n) return;
@@ -311,3 +316,174 @@ KERNEL BOUNDS(32) void fault_exec(int* out, int fault) {
     for (int r = 0; r < 8; ++r) out[lane * 8 + r] = sum[r];
 }
 #endif
+
+// Undefined values. `fault` 0 keeps them from deciding anything.
+
+/// A register that nobody has written.
+DEVICE u32 undefined_register() {
+    u32 v;
+    __asm__ volatile("v_mov_b32 %0, v255" : "=v"(v) : : "v255");
+    return v;
+}
+
+/// Of 64 elements of LDS all but the last `fault` are written.
+KERNEL BOUNDS(64) void fault_undefined_lds(u32* out, int fault) {
+    SHARED static u32 s[64];
+    const int t = thread_x();
+    if (t < 64 - fault) s[t] = (u32)t;
+    barrier();
+    out[t] = s[63 - t];
+}
+
+/// A written low byte below undefined ones: masking makes it whole.
+KERNEL BOUNDS(64) void fault_undefined_bits(u32* out, int fault) {
+    const u32 v = undefined_register() << 8 | (u32)thread_x();
+    out[thread_x()] = (v & (fault ? 0x1ffu : 0xffu)) ^ 1u;
+}
+
+/// Reads `n` elements of memory of which the host has written some.
+KERNEL BOUNDS(64) void fault_undefined_memory(const u32* in, u32* out, int n, int fault) {
+    const int t = thread_x();
+    out[t] = t < n + fault ? in[t] : 7u;
+}
+
+KERNEL BOUNDS(64) void fault_undefined_address(u32* out, int fault) {
+    SHARED static u32 s[64];
+    const int t = thread_x();
+    if (t < 64 - fault) s[t] = (u32)t;
+    barrier();
+    out[s[63 - t] & 63] = 1;
+}
+
+KERNEL BOUNDS(64) void fault_undefined_lds_address(u32* out, int fault) {
+    SHARED static u32 s[64];
+    const int t = thread_x();
+    s[t] = (u32)t;
+    barrier();
+    const u32 i = fault ? undefined_register() & 63 : (u32)t;
+    out[t] = s[i];
+}
+
+KERNEL BOUNDS(64) void fault_undefined_exec(u32* out, int fault) {
+    const u32 v = fault ? undefined_register() : (u32)thread_x();
+    if (v > 12) out[thread_x()] = 1;
+}
+
+KERNEL BOUNDS(32) void fault_undefined_branch(u32* out, int fault) {
+    const u32 v = fault ? undefined_register() : (u32)thread_x();
+    // A compiler may turn a uniform condition into a lane mask.
+    __asm__ volatile(
+        "v_readfirstlane_b32 s20, %0\n s_cmp_gt_u32 s20, 12\n s_cbranch_scc1 .Lskip%=\n s_nop 0\n.Lskip%=:"
+        :
+        : "v"(v)
+        : "s20", "scc");
+    out[thread_x()] = 1;
+}
+
+/// The compiler may load whole dwords around a byte; its neighbours in the argument segment are nobody's.
+KERNEL BOUNDS(64) void fault_undefined_argument(u32* out, unsigned char small, int fault) {
+    const __attribute__((address_space(4))) u32* arguments =
+        (const __attribute__((address_space(4))) u32*)__builtin_amdgcn_kernarg_segment_ptr();
+    const u32 v = arguments[2];
+    out[thread_x()] = (fault ? v : v & 0xff) + small;
+}
+
+/// Selections and products with zero do not depend on what they throw away.
+KERNEL BOUNDS(64) void fault_undefined_select(u32* out, int fault) {
+    const int t = thread_x();
+    const u32 u = undefined_register();
+    const u32 selected = t < 64 - fault ? (u32)t : u;
+    float f;
+    __builtin_memcpy(&f, &selected, 4);
+    out[t] = selected * (u * 0u + 3u) + (u32)(f > 0.0f ? 1 : 2);
+}
+
+/// Undefined through scratch, whole.
+KERNEL BOUNDS(32) void fault_undefined_scratch(u32* out, int fault) {
+    volatile u32 array[8];
+    const int t = thread_x();
+    for (int i = 0; i < 8 - fault; ++i) array[i] = (u32)(i + t);
+    u32 sum = 0;
+    for (int i = 0; i < 8; ++i) sum += array[i];
+    out[t] = sum;
+}
+
+KERNEL BOUNDS(32) void fault_undefined_atomic(u32* out, int fault) {
+    const u32 v = fault ? undefined_register() : 1u;
+    __scoped_atomic_fetch_add(&out[0], v, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+
+#if defined(__GFX11__) || defined(__GFX12__)
+/// A matrix product with one undefined row of A: only that row of the result is undefined.
+KERNEL BOUNDS(32) void fault_undefined_wmma(int* out, int fault) {
+    const int lane = thread_x();
+    const int u = (int)undefined_register();
+    const int a = lane % 16 == 3 ? u : lane % 16;
+    v8i sum = {};
+#if defined(__GFX12__)
+    const v2i x = {a, a}, y = {lane, lane + 1};
+    sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(true, x, true, y, sum, false);
+    const int column = lane % 16, first = lane / 16 * 8;
+    for (int r = 0; r < 8; ++r)
+        if (fault || first + r != 3) out[(first + r) * 16 + column] = sum[r];
+#else
+    const int b = lane % 16;
+    const v4i x = {a, a, a, a}, y = {b, b + 1, b, b};
+    sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(true, x, true, y, sum, false);
+    const int column = lane % 16, first = lane / 16;
+    for (int r = 0; r < 8; ++r)
+        if (fault || 2 * r + first != 3) out[(2 * r + first) * 16 + column] = sum[r];
+#endif
+}
+#endif
+
+// Races between the two waves of a workgroup. With `fault` 0 each wave keeps to its own part.
+
+KERNEL BOUNDS(64) void fault_race_lds(u32* out, int fault) {
+    SHARED static u32 s[128];
+    const int t = thread_x();
+    s[t] = (u32)t;
+    barrier();
+    // The upper wave reads what the lower one overwrites.
+    const int other = t >= 32 && fault ? t - 32 : t;
+    s[t] = 5;
+    out[t] = s[other];
+    barrier();
+    s[t] = 6;
+}
+
+/// Two waves write two bytes of one dword: no race, until they write the same.
+KERNEL BOUNDS(64) void fault_race_bytes(u32* out, int fault) {
+    SHARED static unsigned char s[128];
+    const int t = thread_x();
+    s[t % 32 * 4 + (fault ? 0 : t / 32)] = (unsigned char)t;
+    s[t % 32 * 4 + 2 + t / 32] = (unsigned char)t;
+    barrier();
+    out[t] = s[t * 2 % 128] + (fault ? 0u : s[(t * 2 + 1) % 128]);
+}
+
+KERNEL BOUNDS(64) void fault_race_global(u32* out, int fault) {
+    const int t = thread_x();
+    out[fault ? t % 32 : t] = (u32)t;
+    barrier();
+    // A barrier later the other wave's elements may be read and written.
+    if (!fault) out[63 - t] += 1;
+}
+
+KERNEL BOUNDS(64) void fault_race_read(u32* out, int fault) {
+    const int t = thread_x();
+    const u32 v = out[fault ? 63 - t : t];
+    out[t] = v + 1;
+}
+
+/// Atomics do not race with each other; a plain read beside them does.
+KERNEL BOUNDS(64) void fault_race_atomic(u32* out, int fault) {
+    SHARED static u32 s[2];
+    const int t = thread_x();
+    if (t < 2) s[t] = 0;
+    barrier();
+    __scoped_atomic_fetch_add(&s[0], 1u, __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+    if (fault && t >= 32) out[t] = *(volatile u32*)&s[0];
+    barrier();
+    out[t] = s[0];
+}

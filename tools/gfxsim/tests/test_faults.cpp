@@ -38,11 +38,14 @@ std::string report_of(F body) {
     return text;
 }
 
+bool optimized = false;  // the module at hand is compiled with -O3
+
 template <class F>
 void for_each_module(F body) {
     for (size_t d = 0; d < kTargets.size(); ++d)
         for (const char* level : {"O0", "O3"}) {
             INFO(kTargets[d] << " -" << level);
+            optimized = std::string(level) == "O3";
             REQUIRE(hip()("hipSetDevice", static_cast<int>(d)) == 0);
             const Module module(
                 hip(), std::string(GFXSIM_PROGRAMS) + "/programs_" + kTargets[d] + "_" + level + ".co");
@@ -154,5 +157,78 @@ TEST_CASE("EXEC not full at a matrix instruction", "[faults]") {
         DeviceArray<int> out(hip(), std::vector<int>(256));
         check_pair(m, target, "fault_exec", 1, 32, 1, 719,
                    {"EXEC is not full", "v_wmma_i32_16x16x16_iu8", "0x7fffffff"}, out.get());
+    });
+}
+
+TEST_CASE("undefined values", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        const std::string what = "use of an undefined value", stored = "data stored to global memory";
+        const auto check = [&](const char* kernel, unsigned threads, const std::vector<std::string>& words) {
+            DeviceArray<u32> out(hip(), std::vector<u32>(64));
+            check_pair(m, target, kernel, 1, threads, 1, 719, words, out.get());
+        };
+        check("fault_undefined_lds", 64, {what, stored, "wave 0", "lane 0", "0xffffffff", "store"});
+        check("fault_undefined_bits", 64, {what, stored, "bits 0x100 "});
+        check("fault_undefined_address", 64, {what, "the address in v", "store"});
+        check("fault_undefined_lds_address", 64, {what, "the address in v", "ds_"});
+        check("fault_undefined_exec", 64, {what, "EXEC"});
+        check("fault_undefined_branch", 32, {what, "decides a branch"});
+        check("fault_undefined_select", 64, {what, stored, "wave 1", "lane 31"});
+        check("fault_undefined_scratch", 32, {what, stored});
+        check("fault_undefined_atomic", 32, {what, stored, "atomic"});
+        DeviceArray<u32> out(hip(), std::vector<u32>(64));
+        check_pair(m, target, "fault_undefined_argument", 1, 64, 1, 719, {what, stored, "bits 0xffffff00"},
+                   out.get(), static_cast<unsigned char>(5));
+        if (target != "gfx1030") {
+            DeviceArray<u32> matrix(hip(), std::vector<u32>(256));
+            check_pair(m, target, "fault_undefined_wmma", 1, 32, 1, 719, {what, stored}, matrix.get());
+        }
+    });
+}
+
+TEST_CASE("undefined memory", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        DeviceArray<u32> out(hip(), std::vector<u32>(64));
+        void *p = nullptr, *q = nullptr;
+        REQUIRE(hip()("hipMalloc", &p, size_t{256}) == 0);
+        REQUIRE(hip()("hipMalloc", &q, size_t{256}) == 0);
+        // 40 elements by a copy and a fill; copied on, they keep what they are.
+        const std::vector<u32> data(20, 3);
+        REQUIRE(hip()("hipMemcpy", p, static_cast<const void*>(data.data()), size_t{80}, 1) == 0);
+        REQUIRE(hip()("hipMemset", static_cast<void*>(static_cast<u32*>(p) + 20), 1, size_t{80}) == 0);
+        REQUIRE(hip()("hipMemcpy", q, static_cast<const void*>(p), size_t{256}, 3) == 0);
+        for (void* in : {p, q})
+            check_pair(m, target, "fault_undefined_memory", 1, 64, 1, 719,
+                       {"use of an undefined value", "data stored to global memory", "wave 1", "lane 8"}, in,
+                       out.get(), 40);
+        // What a kernel stores is defined.
+        REQUIRE(m.launch("fault_global", 1, 1, 64, p, 64, 0) == 0);
+        CHECK(m.launch("fault_undefined_memory", 1, 1, 64, p, out.get(), 64, 0) == 0);
+        setenv("GFXSIM_UNDEF", "off", 1);
+        CHECK(m.launch("fault_undefined_memory", 1, 1, 64, q, out.get(), 64, 0) == 0);
+        unsetenv("GFXSIM_UNDEF");
+        REQUIRE(hip()("hipFree", p) == 0);
+        REQUIRE(hip()("hipFree", q) == 0);
+    });
+}
+
+TEST_CASE("races between waves", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        const auto check = [&](const char* kernel, const std::vector<std::string>& words) {
+            DeviceArray<u32> out(hip(), std::vector<u32>(64));
+            std::vector<std::string> all = {"race between waves", "between the same barriers"};
+            all.insert(all.end(), words.begin(), words.end());
+            check_pair(m, target, kernel, 1, 64, 1, 719, all, out.get());
+        };
+        check("fault_race_lds", {"wave 0, lane", "writes LDS byte", "which wave 1 lane 0 reads"});
+        check("fault_race_bytes", {"writes LDS byte", "wave 0, lane 0", "which wave 1 lane 0 writes"});
+        check("fault_race_global", {"wave 1, lane 0", "writes the byte at", "which wave 0 writes"});
+        check("fault_race_read", {"reads the byte at", "writes between"});
+        // Without optimization the atomic returns a value, and could be a lock.
+        if (optimized) check("fault_race_atomic", {"updates LDS byte", "which wave 1 lane 0 reads"});
+        setenv("GFXSIM_RACES", "off", 1);
+        DeviceArray<u32> out(hip(), std::vector<u32>(64));
+        CHECK(m.launch("fault_race_global", 1, 1, 64, out.get(), 1) == 0);
+        unsetenv("GFXSIM_RACES");
     });
 }

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -346,21 +347,143 @@ TEST_CASE("launch without execution", "[runtime]") {
     CHECK(p.read()[0] == 1.0f);
 }
 
-TEST_CASE("statistics", "[runtime]") {
-    const HipClient& hip = client(63);
-    hip("hipSetDevice", 0);
-    const Module m(hip, program("gfx1201"));
-    DeviceArray<float> p(hip, std::vector<float>(1024, 1.0f));
+template <class F>
+std::string statistics_of(F launch) {
     std::string path = (std::filesystem::temp_directory_path() / "gfxsim-stats-XXXXXX").string();
     const int file = mkstemp(path.data());
     REQUIRE(file >= 0);
     close(file);
     setenv("GFXSIM_STATS", path.c_str(), 1);
-    CHECK(m.launch("vector_add", 4, 1, 256, p.get(), p.get(), p.get(), 1024) == 0);
+    launch();
     unsetenv("GFXSIM_STATS");
     const std::string json = read_file(path);
     std::filesystem::remove(path);
+    return json;
+}
+
+// A copy of 1048576 doubles by workgroups of 256, whose counters a profiler read on a gfx1152: 32768 waves
+// with one load and one store each, 65536 reads of 128 bytes, 131072 writes of 64 bytes.
+TEST_CASE("counters of a vector copy", "[runtime]") {
+    const HipClient& hip = client(63);
+    hip("hipSetDevice", 0);
+    const Module m(hip, program("gfx1201"));
+    const int n = 1048576;
+    DeviceArray<double> a(hip, std::vector<double>(n, 1.0)), c(hip, std::vector<double>(n));
+    const std::string json =
+        statistics_of([&] { CHECK(m.launch("vec_copy", n / 256, 1, 256, a.get(), c.get(), n) == 0); });
+    CHECK_THAT(json, Catch::Contains("\"waves\":32768,") && Catch::Contains("\"vmem_load\":32768,") &&
+                         Catch::Contains("\"vmem_store\":32768,"));
+    CHECK_THAT(json, Catch::Contains("\"loads\":{\"requests\":32768,\"bytes\":8388608,\"lines_128\":65536,"));
+    CHECK_THAT(json, Catch::Contains("\"stores\":{\"requests\":32768,\"bytes\":8388608,\"lines_128\":65536,"
+                                     "\"lines_64\":131072}"));
+    CHECK_THAT(json, Catch::Contains("\"waves_per_simd\":16.00,\"limit\":\"waves\""));
+    CHECK_THAT(json, Catch::Contains("\"hottest_loop\":null"));
+}
+
+TEST_CASE("the hottest loop", "[runtime]") {
+    const HipClient& hip = client(63);
+    hip("hipSetDevice", 0);
+    const Module m(hip, program("gfx1201"));
+    const int n = 16, k = 4096;
+    DeviceArray<char> a(hip, std::vector<char>(16 * k, 3)), b(hip, std::vector<char>(16 * k, 5));
+    DeviceArray<int> c(hip, std::vector<int>(16 * 16));
+    const std::string json = statistics_of(
+        [&] { CHECK(m.launch("matmul_wmma_iu8", 1, 1, 32, a.get(), b.get(), c.get(), n, k, 3) == 0); });
+    const size_t loop = json.find("\"hottest_loop\":{");
+    REQUIRE(loop != json.npos);
+    const std::string inside = json.substr(loop, json.find("\"by_mnemonic\"") - loop);
+    CHECK_THAT(inside, Catch::Contains("\"wmma\":{\"v_wmma_i32_16x16x16_iu8\":256}"));
+    // Each of the 512 loads takes 8 bytes a lane from 16 rows.
+    CHECK_THAT(inside, Catch::Contains("\"loads\":{\"requests\":512,\"bytes\":131072,\"lines_128\":8192,"));
+    // 8 waves, 46 barriers of two instructions.
+    DeviceArray<unsigned> keys(hip, std::vector<unsigned>(512, 3));
+    CHECK_THAT(statistics_of([&] { m.launch("sort512", 1, 1, 256, keys.get(), keys.get()); }),
+               Catch::Contains("\"barriers\":736,"));
+}
+
+TEST_CASE("statistics", "[runtime]") {
+    const HipClient& hip = client(63);
+    hip("hipSetDevice", 0);
+    const Module m(hip, program("gfx1201"));
+    DeviceArray<float> p(hip, std::vector<float>(1024, 1.0f));
+    const std::string json = statistics_of(
+        [&] { CHECK(m.launch("vector_add", 4, 1, 256, p.get(), p.get(), p.get(), 1024) == 0); });
     CHECK_THAT(json, Catch::Contains("\"kernel\":\"vector_add\"") && Catch::Contains("\"waves\":32") &&
                          Catch::Contains("\"vmem_load\":64") && Catch::Contains("\"vmem_store\":32") &&
                          Catch::Contains("\"global_store_b32\":32"));
+}
+
+TEST_CASE("failures on demand", "[runtime]") {
+    for (const int release : {52, 63, 71}) {
+        INFO(release);
+        const HipClient& hip = client(release);
+        hip("hipSetDevice", 0);
+        void *p = nullptr, *stream = nullptr, *event = nullptr;
+        setenv("GFXSIM_FAULT", "oom@2", 1);
+        CHECK(hip("hipMalloc", &p, size_t{64}) == 0);
+        CHECK(hip("hipFree", p) == 0);
+        CHECK(hip("hipMalloc", &p, size_t{64}) == 2);
+        CHECK(p == nullptr);
+        CHECK(hip("hipMalloc", &p, size_t{64}) == 0);
+        CHECK(hip("hipFree", p) == 0);
+        setenv("GFXSIM_FAULT", "oom@1+", 1);
+        CHECK(hip("hipMalloc", &p, size_t{64}) == 2);
+        CHECK(hip("hipHostMalloc", &p, size_t{64}, 0u) == 2);
+        unsetenv("GFXSIM_FAULT");
+        hip("hipGetLastError");
+        const Module m(hip, program("gfx1201"));
+        DeviceArray<float> a(hip, std::vector<float>(256, 1.0f));
+        const auto launch = [&] { return m.launch("vector_add", 1, 1, 256, a.get(), a.get(), a.get(), 256); };
+        setenv("GFXSIM_FAULT", "slow=60", 1);
+        REQUIRE(hip("hipStreamCreateWithFlags", &stream, 1u) == 0);
+        REQUIRE(hip("hipEventCreateWithFlags", &event, 0u) == 0);
+        CHECK(hip("hipStreamQuery", stream) == 0);
+        CHECK(hip("hipMemsetAsync", a.get(), 0, size_t{4}, stream) == 0);
+        CHECK(hip("hipStreamQuery", stream) == 600);
+        CHECK(hip("hipEventRecord", event, stream) == 0);
+        CHECK(hip("hipEventQuery", event) == 600);
+        CHECK(hip("hipEventSynchronize", event) == 0);
+        CHECK(hip("hipEventQuery", event) == 0);
+        CHECK(hip("hipStreamSynchronize", stream) == 0);
+        CHECK(hip("hipStreamQuery", stream) == 0);
+        CHECK(hip("hipMemsetAsync", a.get(), 0, size_t{4}, stream) == 0);
+        CHECK(hip("hipDeviceSynchronize") == 0);
+        CHECK(hip("hipStreamQuery", stream) == 0);
+        unsetenv("GFXSIM_FAULT");
+        CHECK(hip("hipEventDestroy", event) == 0);
+        CHECK(hip("hipStreamDestroy", stream) == 0);
+        // A lost device answers nothing any more; without the variable it is back.
+        setenv("GFXSIM_FAULT", "lost@2", 1);
+        CHECK(launch() == 0);
+        CHECK(launch() == 999);
+        CHECK(hip("hipDeviceSynchronize") == 999);
+        CHECK(hip("hipMalloc", &p, size_t{64}) == 999);
+        unsetenv("GFXSIM_FAULT");
+        CHECK(launch() == 0);
+        if (release < 70) {
+            setenv("GFXSIM_FAULT", "launch@2", 1);
+            CHECK(launch() == 0);
+            CHECK(launch() == 719);
+            CHECK(hip("hipDeviceSynchronize") == 719);
+            CHECK(launch() == 0);
+            CHECK(hip("hipDeviceSynchronize") == 0);
+            unsetenv("GFXSIM_FAULT");
+        }
+    }
+}
+
+TEST_CASE("a child of fork", "[runtime]") {
+    const HipClient& hip = client(63);
+    hip("hipSetDevice", 0);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        void* p = nullptr;
+        _exit(hip("hipMalloc", &p, size_t{64}) == 3 && hip("hipDeviceSynchronize") == 3 ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(hip("hipDeviceSynchronize") == 0);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "wave_fixture.hpp"
+#include "wmma.hpp"
 
 using namespace gfxsim_test;
 using u32 = uint32_t;
@@ -229,4 +230,52 @@ TEST_CASE("gfx11 asserts the repeated half", "[wmma]") {
     CHECK_NOTHROW(m.run("v_wmma_i32_16x16x16_iu8 v[0:7], v[16:17], v[32:33], v[0:7]"));
     m.wave.s[kExecLo] = 0xfffffffe;
     CHECK_THROWS_AS(m.run("v_wmma_i32_16x16x16_iu8 v[0:7], v[16:17], v[32:33], v[0:7]"), Fault);
+}
+
+TEST_CASE("both ways to multiply integers agree", "[wmma]") {
+    if (!wide_dot_products()) {
+        WARN("the host has no byte dot products: one way only");
+        return;
+    }
+    Random random;
+    for (const char* target : {"gfx1100", "gfx1201"}) {
+        const bool gfx12 = std::string(target) == "gfx1201";
+        for (const auto& [name, dwords] : {std::pair{"v_wmma_i32_16x16x16_iu8", 4},
+                                           {"v_wmma_i32_16x16x16_iu4", 2},
+                                           {"v_wmma_i32_16x16x32_iu4", 4}}) {
+            if (!gfx12 && std::string(name).find("x32_") != std::string::npos) continue;
+            for (const char* signs : {"", " neg_lo:[1,0,0]", " neg_lo:[0,1,0]", " neg_lo:[1,1,0]"})
+                for (const char* clamp : {"", " clamp"}) {
+                    const int words = gfx12 ? dwords / 2 : dwords;
+                    const auto range = [&](int first) {
+                        return words == 1 ? "v" + std::to_string(first)
+                                          : "v[" + std::to_string(first) + ":" +
+                                                std::to_string(first + words - 1) + "]";
+                    };
+                    const std::string text = std::string(name) + " v[0:7], " + range(16) + ", " + range(32) +
+                                             ", v[0:7]" + signs + clamp;
+                    INFO(target << " " << text);
+                    const std::vector<uint8_t> code = assemble(target, {text})[0];
+                    WaveFixture one(target);
+                    for (int round = 0; round < 20; ++round) {
+                        for (int r = 0; r < 40; ++r)
+                            for (int l = 0; l < kLanes; ++l) {
+                                u32 v = random.next();
+                                // The ends of the range, which overflow first.
+                                if (round % 4 == 1) v = v & 1 ? 0x80808080 : 0x7f7f7f7f;
+                                if (round % 4 == 2) v = v & 1 ? 0xffffffff : 0;
+                                if (r >= 16 && !gfx12 && l >= 16) v = one.wave.v[r][l - 16];
+                                one.wave.v[r][l] = v;
+                            }
+                        WaveFixture two(target);
+                        two.wave.v = one.wave.v;
+                        one.run(code);
+                        wide_dot_products() = false;
+                        two.run(code);
+                        wide_dot_products() = true;
+                        CHECK(one.wave.v == two.wave.v);
+                    }
+                }
+        }
+    }
 }

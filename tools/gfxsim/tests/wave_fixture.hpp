@@ -10,6 +10,7 @@
 #include "code_image.hpp"
 #include "control.hpp"
 #include "targets.hpp"
+#include "undefined.hpp"
 #include "wave.hpp"
 
 namespace gfxsim_test {
@@ -32,6 +33,27 @@ class WaveFixture {
         for (auto& r : wave.v) r.fill(0);
         wave.s.fill(0);
         wave.s[kExecLo] = ~0u;
+        wave.undefined.v = {};
+        wave.undefined.s = {};
+        wave.undefined.any = {};
+        wave.undefined.scratch.assign(wave.scratch.size(), 0);
+        group.undefined_lds.assign(lds_bytes, 0);
+    }
+
+    /// Marks bits of a register in all lanes.
+    void forget_vector(int reg, uint32_t bits) {
+        wave.undefined.v[reg].fill(bits);
+        wave.undefined.put(reg, bits != 0);
+    }
+    void forget_scalar(int reg, uint32_t bits) {
+        wave.undefined.s[reg] = bits;
+        wave.undefined.put(Undefined::scalar_bit(reg), bits != 0);
+    }
+    uint32_t unknown(int reg, int lane) const {
+        return wave.undefined.test(reg) ? wave.undefined.v[reg][lane] : 0;
+    }
+    uint32_t unknown_scalar(int reg) const {
+        return wave.undefined.test(Undefined::scalar_bit(reg)) ? wave.undefined.s[reg] : 0;
     }
 
     /// Runs until the program counter leaves the snippet.
@@ -45,7 +67,11 @@ class WaveFixture {
             const Inst& inst = image.at(wave.next_pc);
             last_text = inst.text;
             wave.next_pc += inst.size;
-            inst.fn(wave, inst);
+            if (worker.track_undefined && inst.access != MemoryAccess::kNone) track_memory(wave, inst);
+            if (worker.track_undefined && inst.access == MemoryAccess::kNone && wave.undefined.touched(inst))
+                execute_undefined(wave, inst);
+            else
+                inst.fn(wave, inst);
         }
         reset_float_mode();
     }

@@ -292,6 +292,7 @@ GFXSIM_API int hipDeviceGetUuid(void* uuid, int ordinal) {
 GFXSIM_API int hipDeviceSynchronize() {
     return guarded([&](Runtime& rt) -> int {
         if (const int error = rt.refuse_in_capture(kStreamCaptureUnsupported, true)) return error;
+        rt.wait_for_device(thread_state().device);
         return rt.take_pending(thread_state().device);
     });
 }

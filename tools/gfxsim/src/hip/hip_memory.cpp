@@ -29,6 +29,7 @@ int copy(void* dst, const void* src, size_t bytes, int kind) {
     if ((kind == kHostToDevice || kind == kDeviceToDevice) && !dst_ours) return kInvalidValue;
     if ((kind == kDeviceToHost || kind == kDeviceToDevice) && !src_ours) return kInvalidValue;
     std::memmove(dst, src, bytes);
+    if (dst_ours) MemoryMap::instance().copy_defined(dst, src, bytes);
     return kSuccess;
 }
 
@@ -43,6 +44,7 @@ int fill(void* dst, const void* pattern, size_t width, size_t count) {
         for (size_t i = 0; i < count; ++i)
             std::memcpy(static_cast<uint8_t*>(dst) + i * width, pattern, width);
     }
+    MemoryMap::instance().mark_defined(dst, width * count);
     return kSuccess;
 }
 
@@ -50,6 +52,7 @@ int allocate(Runtime& rt, void** p, size_t bytes, MemoryKind kind, unsigned flag
     if (!p) return kInvalidValue;
     *p = nullptr;
     if (bytes == 0) return kSuccess;
+    if (allocation_fails()) return kOutOfMemory;
     const int device = thread_state().device;
     *p = MemoryMap::instance().allocate(bytes, kind, device, flags, usable_memory(*rt.device(device).target));
     return *p ? kSuccess : kOutOfMemory;
@@ -134,6 +137,7 @@ GFXSIM_API int hipMemGetInfo(size_t* free_bytes, size_t* total) {
 GFXSIM_API int hipMemcpy(void* dst, const void* src, size_t bytes, int kind) {
     return guarded([&](Runtime& rt) -> int {
         if (const int error = rt.refuse_in_capture(kStreamCaptureImplicit, true)) return error;
+        rt.wait_for_device(thread_state().device);
         if (const int error = rt.take_pending(thread_state().device)) return error;
         return copy(dst, src, bytes, kind);
     });

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../stats.hpp"
 #include "runtime.hpp"
 
 using namespace ckitchen::gfxsim;
@@ -106,7 +107,9 @@ int launch(void* f, const uint32_t (&grid)[3], const uint32_t (&block)[3], uint3
         return rt.submit(
             *stream,
             [&rt, request = std::move(request)]() -> int {
-                const int error = run_launch(request, Options::from_environment()).error;
+                if (launch_loses_device()) return kUnknownError;
+                const int error = launch_fails() ? static_cast<int>(kLaunchFailure)
+                                                 : run_launch(request, Options::from_environment()).error;
                 if (error) {
                     std::lock_guard lock(rt.mutex);
                     rt.device(request.device).pending_error = error;
@@ -261,14 +264,8 @@ GFXSIM_API int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, v
         if (!function) return kInvalidDeviceFunction;
         const Kernel& k = *function->kernel;
         const Target& t = *rt.device(function->module->device).target;
-        // Waves per SIMD by the register file, four SIMDs and 128 KiB of LDS in a workgroup processor.
-        const int granule = t.vgprs_per_simd == 1536 ? 24 : 16;
-        const int vgprs = (static_cast<int>(k.vgpr_count) + granule - 1) / granule * granule;
-        const int waves = 4 * std::min(16, vgprs ? t.vgprs_per_simd / vgprs : 16);
-        int n = std::min(32, waves / ((block_size + 31) / 32));
-        if (const size_t lds = k.group_segment_size + shared)
-            n = std::min<int>(n, static_cast<int>(2 * kLdsBytes / lds));
-        *blocks = n;
+        *blocks = static_cast<int>(
+            occupancy(k, t, static_cast<uint32_t>(block_size), k.group_segment_size + shared).groups);
         return kSuccess;
     });
 }

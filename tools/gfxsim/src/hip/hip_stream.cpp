@@ -1,4 +1,6 @@
-// Streams, capture, graphs, events. Work runs at once, so a stream is always idle.
+// Streams, capture, graphs, events. Work runs at once; a stream that GFXSIM_FAULT slows down says otherwise.
+#include <algorithm>
+
 #include "runtime.hpp"
 
 using namespace ckitchen::gfxsim;
@@ -48,6 +50,7 @@ GFXSIM_API int hipStreamSynchronize(void* stream) {
         HipStream* s = rt.stream(stream);
         if (!s) return no_stream();
         if (const int error = rt.refuse_wait_in_capture(s)) return error;
+        std::this_thread::sleep_until(s->busy_until);
         return rt.take_pending(s->device);
     });
 }
@@ -56,15 +59,21 @@ GFXSIM_API int hipStreamQuery(void* stream) {
     return guarded([&](Runtime& rt) -> int {
         HipStream* s = rt.stream(stream);
         if (!s) return no_stream();
-        return rt.refuse_wait_in_capture(s);
+        if (const int error = rt.refuse_wait_in_capture(s)) return error;
+        return s->busy() ? kNotReady : kSuccess;
     });
 }
 
 GFXSIM_API int hipStreamWaitEvent(void* stream, void* event, unsigned flags) {
     return guarded([&](Runtime& rt) -> int {
-        if (!rt.stream(stream)) return no_stream();
+        HipStream* s = rt.stream(stream);
+        if (!s) return no_stream();
         if (flags != 0) return kInvalidValue;
-        return event_of(rt, event) ? kSuccess : kInvalidHandle;
+        const HipEvent* e = event_of(rt, event);
+        if (!e) return kInvalidHandle;
+        std::lock_guard lock(rt.mutex);
+        if (e->recorded) s->busy_until = std::max(s->busy_until, e->time);
+        return kSuccess;
     });
 }
 
@@ -218,9 +227,9 @@ GFXSIM_API int hipEventRecord(void* event, void* stream) {
         HipStream* s = rt.stream(stream);
         if (!s) return no_stream();
         if (e->device != s->device) return kInvalidHandle;
-        return rt.submit(*s, [e]() -> int {
+        return rt.submit(*s, [e, s]() -> int {
             e->recorded = true;
-            e->time = std::chrono::steady_clock::now();
+            e->time = std::max(std::chrono::steady_clock::now(), s->busy_until);
             return kSuccess;
         });
     });
@@ -230,7 +239,9 @@ GFXSIM_API int hipEventQuery(void* event) {
     return guarded([&](Runtime& rt) -> int {
         if (kFlavor >= 70)
             if (const int error = rt.refuse_wait_in_capture(nullptr)) return error;
-        return event_of(rt, event) ? kSuccess : kInvalidHandle;
+        const HipEvent* e = event_of(rt, event);
+        if (!e) return kInvalidHandle;
+        return e->recorded && std::chrono::steady_clock::now() < e->time ? kNotReady : kSuccess;
     });
 }
 
@@ -238,7 +249,9 @@ GFXSIM_API int hipEventSynchronize(void* event) {
     return guarded([&](Runtime& rt) -> int {
         if (const int error = rt.refuse_wait_in_capture(nullptr)) return error;
         HipEvent* e = event_of(rt, event);
-        return e ? rt.take_pending(e->device) : kInvalidHandle;
+        if (!e) return kInvalidHandle;
+        if (e->recorded) std::this_thread::sleep_until(e->time);
+        return rt.take_pending(e->device);
     });
 }
 

@@ -18,6 +18,7 @@ enum HipError : int {
     kSuccess = 0,
     kInvalidValue = 1,
     kOutOfMemory = 2,
+    kNotInitialized = 3,
     kInvalidConfiguration = 9,
     kInvalidSymbol = 13,
     kInvalidDevicePointer = 17,

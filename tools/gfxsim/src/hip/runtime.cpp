@@ -55,8 +55,22 @@ int Runtime::submit(HipStream& stream, Work work, bool recordable) {
             stream.recorded.push_back(std::move(work));
             return kSuccess;
         }
+        const auto extra = extra_time();
+        if (extra.count() > 0)
+            stream.busy_until = std::max(stream.busy_until, std::chrono::steady_clock::now()) + extra;
     }
     return work();
+}
+
+void Runtime::wait_for_device(int ordinal) {
+    auto until = devices_[ordinal].null_stream->busy_until;
+    {
+        std::lock_guard lock(mutex);
+        for (void* s : streams)
+            if (static_cast<HipStream*>(s)->device == ordinal)
+                until = std::max(until, static_cast<HipStream*>(s)->busy_until);
+    }
+    std::this_thread::sleep_until(until);
 }
 
 std::vector<HipStream*> Runtime::capturing() const {

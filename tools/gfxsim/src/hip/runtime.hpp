@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -15,6 +17,7 @@
 #include "../memory.hpp"
 #include "../targets.hpp"
 #include "hip_types.hpp"
+#include "planned_faults.hpp"
 
 namespace ckitchen::gfxsim {
 
@@ -45,13 +48,16 @@ struct HipStream {
     CaptureMode capture_mode = kCaptureGlobal;
     std::thread::id capture_thread;
     std::vector<Work> recorded;
+    std::chrono::steady_clock::time_point busy_until;  // of a stream that GFXSIM_FAULT slows down
+
+    bool busy() const { return std::chrono::steady_clock::now() < busy_until; }
 };
 
 struct HipEvent {
     int device = 0;
     unsigned flags = 0;
     bool recorded = false;
-    std::chrono::steady_clock::time_point time;
+    std::chrono::steady_clock::time_point time;  // may lie ahead, on a slow stream
 };
 
 struct HipDevice {
@@ -84,6 +90,10 @@ class Runtime {
     int refuse_in_capture(int error, bool any_mode);
     /// As above for a wait on or a query of `stream`.
     int refuse_wait_in_capture(HipStream* stream);
+    /// Until the work of the device is done, by the clock of slow streams.
+    void wait_for_device(int device);
+    /// False in a child of fork() whose parent had used the runtime: the driver's handles are void there.
+    bool same_process() const { return getpid() == pid_; }
     /// Error of an earlier launch that a synchronising call reports.
     int take_pending(int device);
 
@@ -92,6 +102,7 @@ class Runtime {
     std::vector<HipStream*> capturing() const;
 
     std::vector<HipDevice> devices_;
+    pid_t pid_ = getpid();
 };
 
 /// Per-thread state of the runtime.
@@ -110,7 +121,9 @@ template <class F>
 int guarded(F&& body) {
     try {
         Runtime& rt = Runtime::instance();
+        if (!rt.same_process()) return record(kNotInitialized);
         if (rt.device_count() == 0) return record(kNoDevice);
+        if (device_lost()) return record(kUnknownError);
         if (kFlavor >= 70) {
             // After a fault of the GPU every call returns that error.
             const int fault = rt.device(thread_state().device).pending_error;
