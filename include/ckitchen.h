@@ -16,12 +16,13 @@
  *               other byte 0; 0 is every field's default, and a field whose comment says "required" has no
  *               usable default. Reserved fields must be 0. Structs only ever grow at their end: the library
  *               reads a field only when struct_size covers it, and accepts a struct larger than the one it
- *               knows when the unknown bytes are all 0. In structs that the library fills, the caller sets
- *               struct_size; what the library does not know is zeroed; arrays step by struct_size.
+ *               knows (up to 4096 bytes) when the unknown bytes are all 0. In structs that the library fills,
+ * the caller sets struct_size; what the library does not know is zeroed; arrays step by struct_size.
  * Matrices.     Row-major, the last dimension contiguous. A leading dimension ("ld...") is the distance
  *               between rows in elements; 0 means packed rows. The bytes between a row's end and the next
  *               row are never read and never written. Sizes and offsets are 64-bit: a tensor of more than
- *               2^31 elements is ordinary. A zero extent is a success that writes nothing.
+ *               2^31 elements is ordinary. An extent or leading dimension is at most 2^48, a tensor's bytes
+ *               fit 63 bits. A zero extent is a success that writes nothing.
  * Memory.       Every data pointer, scalar scales, codebooks and counters included, is memory of the
  *               context's device (on the CPU backend: ordinary memory). The caller owns all of it, workspace
  *               included, and keeps it alive until the work on the stream has finished. No data pointer has
@@ -527,7 +528,8 @@ CK_API const float* ck_w4a8_default_codebook(void);
 /* Quantizes a float weight [N,K]. Bit-exact. |w| < 2^100. A non-finite element counts as 0 and is counted;
  * what a rotation overflows to infinity counts as 0 too, uncounted.
  *
- *   nearest(x, L)  the index of the level of L nearest to x, the lower index on a tie
+ *   nearest(x, L)  pos = number of L[j] < x; lo = clamp(pos-1, 0, 15); hi = clamp(pos, 0, 15); hi if
+ *                  |x - L[hi]| < |x - L[lo]|, else lo (so a tie takes the lower; equal levels are legal)
  *   treesum        a balanced pairwise sum inside each 16 columns (or the whole group when g is 4 or 8),
  * chunks then added left to right
  *

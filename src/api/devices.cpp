@@ -2,6 +2,7 @@
 #include "api/devices.hpp"
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <vector>
@@ -81,15 +82,24 @@ Status make_any_gpu(const char* path, std::unique_ptr<Backend>& result, int& pre
                  present, reasons);
 }
 
-Status load_preferences(Preferences& preferences) {
+// The built-in preferences matter to GPUs alone; a file that the user names is checked whatever the device.
+Status load_preferences(bool is_cpu, Preferences& preferences) {
     const std::string& path = env().tuning;
-    if (path.empty()) return Preferences::parse(default_tuning(), "built-in preferences", preferences);
+    if (path.empty()) {
+        if (is_cpu) return {};
+        return Preferences::parse(default_tuning(), "built-in preferences", preferences);
+    }
+    const std::string what = "environment variable CKITCHEN_TUNING is '" + path + "', ";
+    constexpr uintmax_t kLargestFile = uintmax_t{16} << 20;
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(path, failed))
+        return error(CK_ERROR_INVALID_CONFIGURATION, "{}which is no file", what);
+    if (const uintmax_t size = std::filesystem::file_size(path, failed); failed || size > kLargestFile)
+        return error(CK_ERROR_INVALID_CONFIGURATION, "{}which is larger than {} bytes", what, kLargestFile);
     std::ifstream file(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    if (!file)
-        return error(CK_ERROR_INVALID_CONFIGURATION,
-                     "environment variable CKITCHEN_TUNING is '{}', which could not be read", path);
-    return Preferences::parse(text, path, preferences);
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (!file) return error(CK_ERROR_INVALID_CONFIGURATION, "{}which could not be read", what);
+    return Preferences::parse(text, what + "which", preferences);
 }
 
 // Bit of a feature in Target::features.
@@ -146,9 +156,9 @@ Status make_backend(const BackendRequest& request, std::unique_ptr<Backend>& bac
 }
 
 Status add_variants(ck_context& context) {
-    Preferences preferences;
-    CK_RETURN_IF_ERROR(load_preferences(preferences));
     const bool is_cpu = context.kind() == CK_BACKEND_CPU;
+    Preferences preferences;
+    CK_RETURN_IF_ERROR(load_preferences(is_cpu, preferences));
     uint64_t features = 0;
     std::string key = "cpu";
     if (!is_cpu) {

@@ -23,9 +23,9 @@ void set_last_error(std::string_view function, std::string_view message) noexcep
     used = append(used, ": ");
     used = append(used, message);
     text[used] = '\0';
-    // One line, whatever a driver or a path put into it.
+    // One line without terminal codes, whatever a driver, a path or a variable put into it.
     std::replace_if(
-        text, text + used, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+        text, text + used, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
 }
 
 const char* last_error() noexcept {

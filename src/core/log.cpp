@@ -4,6 +4,7 @@
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -73,11 +74,14 @@ void log_line(int32_t level, std::string_view text) noexcept {
         Log& log = instance();
         std::lock_guard lock(log.mutex);
         if (level > log.level.load(std::memory_order_relaxed)) return;
+        // Names from outside may hold line ends and terminal codes: neither belongs into a log.
+        std::string line(text);
+        std::replace_if(
+            line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
         if (log.callback) {
-            const std::string line(text);
             log.callback(log.user, level, line.c_str());
         } else {
-            log.to_stderr->log(spdlog_level(level), "[{}] {}", level_name(level), text);
+            log.to_stderr->log(spdlog_level(level), "[{}] {}", level_name(level), line);
         }
     } catch (...) {
         // As above: dropped.

@@ -20,11 +20,17 @@ for static in OFF ON; do
     "$folder/consumer"
 done
 
+"$prefix/usr/bin/ckitchen" --version >/dev/null
+
 libdir=$(dirname "$(find "$prefix/usr" -name ckitchen.pc)")
 export PKG_CONFIG_PATH=$libdir
 # shellcheck disable=SC2046,SC2086  # flags are words
 cc $flags -std=c99 $(pkg-config --cflags ckitchen) "$consumer/consumer.c" -o "$prefix/by-pkg-config" $(pkg-config --libs ckitchen)
 LD_LIBRARY_PATH=$(pkg-config --variable=libdir ckitchen) "$prefix/by-pkg-config"
+case $(pkg-config --variable=includedir ckitchen) in
+    "$prefix"/*) ;;
+    *) echo "ckitchen.pc points outside the installed tree" && exit 1 ;;
+esac
 
 # Moved elsewhere, the CMake files still work.
 mv "$prefix/usr" "$prefix/moved"
