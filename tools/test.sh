@@ -3,7 +3,7 @@
 #
 #   tools/test.sh [--full]
 #
-#   --full   also the smoke tier under the thread sanitizer
+#   --full   the full conformance tier on the CPU too, and the smoke tier under the thread sanitizer
 #
 # Works from any folder. Builds in build/<preset>, or in CKITCHEN_BUILD_DIR/<preset> where that is set. A stage that fails does not keep
 # later ones from running unless they need it; the exit status is 0 only when all passed.
@@ -125,7 +125,9 @@ else
         stage_skip 'static checks' 'the release build failed'
     else
         rm -f "$build_root/ctest-release.log"
-        stage 'tests' run_tests release
+        tier=()
+        if ((full)); then tier=(-C Full); fi
+        stage 'tests' run_tests release "${tier[@]}"
         closing=$(grep -E '^[0-9]+% tests passed' "$build_root/ctest-release.log" || printf '%s' "$closing")
         stage 'static checks' check_tidy
     fi
