@@ -148,6 +148,25 @@ CK_DEVICE void local_barrier() {
 #endif
 }
 
+// The two halves of a local_barrier. After arriving a wave works on until it waits; in between it touches no
+// local memory that another wave writes before the barrier or behind it. Only gfx12 has them apart: elsewhere
+// arriving does nothing.
+CK_DEVICE void local_barrier_arrive() {
+#if defined(__GFX12__)
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup", "local");
+    __builtin_amdgcn_s_barrier_signal(-1);
+#endif
+}
+
+CK_DEVICE void local_barrier_wait() {
+#if defined(__GFX12__)
+    __builtin_amdgcn_s_barrier_wait(-1);
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
+#else
+    local_barrier();
+#endif
+}
+
 // Barrier that orders accesses to global memory too, among the waves of a workgroup.
 CK_DEVICE void workgroup_barrier() {
 #if defined(__AMDGCN__)
