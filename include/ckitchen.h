@@ -34,8 +34,8 @@
  *               It may lie at any address. Contents need not be initialised and mean nothing afterwards.
  * Streams.      Work is enqueued on the caller's native stream (hipStream_t, CUstream) of the context's
  *               device; NULL is that device's default stream. The CPU backend computes before it returns and
- *               ignores the stream. Nothing blocks except ck_w4a8_choose_codebook, ck_copy, ck_free and
- *               ck_synchronize. The thread's current device is restored.
+ *               ignores the stream. Nothing blocks except ck_w4a8_choose_codebook, ck_copy, ck_free, ck_host_malloc,
+ *               ck_host_free and ck_synchronize. The thread's current device is restored.
  * Capture.      Inside a HIP/CUDA stream capture only operators may be called, and only for problems that
  *               ck_prepare has loaded; others answer CK_ERROR_NOT_PREPARED and leave the capture valid.
  * Threads.      A context may be used from many threads at once. Different calls that write the same memory
@@ -287,6 +287,39 @@ enum { CK_COPY_HOST_TO_DEVICE = 1, CK_COPY_DEVICE_TO_HOST = 2, CK_COPY_DEVICE_TO
  *   CK_ERROR_INVALID_ARGUMENT  context NULL, kind unknown, a NULL pointer with bytes > 0, overlap */
 CK_API ck_status ck_copy(ck_context* context, void* destination, const void* source, uint64_t bytes,
                          ck_copy_kind kind, void* stream);
+
+/* Allocates `bytes` of host memory that copies need not stage (page-locked, for every device of the backend;
+ * on the CPU backend ordinary memory), 256-byte aligned. 0 bytes gives NULL. Costs milliseconds: allocate
+ * once and keep it. It is taken from the machine as a whole, so keep it small. Not under capture.
+ * Thread-safe. Since 0.1.
+ *   CK_ERROR_INVALID_ARGUMENT  context or pointer NULL
+ *   CK_ERROR_OUT_OF_MEMORY, CK_ERROR_DRIVER, CK_ERROR_DEVICE_LOST, CK_ERROR_FORKED */
+CK_API ck_status ck_host_malloc(ck_context* context, uint64_t bytes, void** pointer);
+
+/* Frees memory from ck_host_malloc of the same context, no copy of which may be on its way. NULL is allowed.
+ * May wait for the device. Thread-safe. Since 0.1. */
+CK_API ck_status ck_host_free(ck_context* context, void* pointer);
+
+/* Enqueues a copy on the stream and returns. The ranges must not overlap, and both stay valid, the source
+ * unchanged, until the stream has passed the copy (ck_synchronize). Only copies from and to memory of
+ * ck_host_malloc, or other page-locked memory, run beside the work of other streams and of the host; with
+ * other host memory the call may take as long as the copy. The CPU backend copies before it returns. Not
+ * under capture. Thread-safe. Since 0.1.
+ *   CK_ERROR_INVALID_ARGUMENT  context NULL, kind unknown, a NULL pointer with bytes > 0, overlap */
+CK_API ck_status ck_copy_async(ck_context* context, void* destination, const void* source, uint64_t bytes,
+                               ck_copy_kind kind, void* stream);
+
+/* Makes a native stream of the context's device (hipStream_t, CUstream) that neither waits for the default
+ * stream nor makes it wait; on the CPU backend *stream is NULL, which every function takes. Work on different
+ * streams may overlap. *stream is owned by the caller until ck_stream_destroy. Not under capture.
+ * Thread-safe. Since 0.1.
+ *   CK_ERROR_INVALID_ARGUMENT  context or stream NULL
+ *   CK_ERROR_OUT_OF_MEMORY, CK_ERROR_DRIVER, CK_ERROR_DEVICE_LOST, CK_ERROR_FORKED */
+CK_API ck_status ck_stream_create(ck_context* context, void** stream);
+
+/* Destroys a stream from ck_stream_create of the same context; work on it must be finished. NULL is allowed.
+ * Thread-safe. Since 0.1. */
+CK_API ck_status ck_stream_destroy(ck_context* context, void* stream);
 
 /* Waits until the work on the stream is finished and reports faults of it. Not under capture. Since 0.1.
  *   CK_ERROR_INVALID_ARGUMENT  context NULL

@@ -32,8 +32,17 @@ class Backend {
 
     virtual Status allocate(uint64_t bytes, void** pointer) = 0;
     virtual Status release(void* pointer) = 0;
+    // Page-locked host memory.
+    virtual Status allocate_host(uint64_t bytes, void** pointer) = 0;
+    virtual Status release_host(void* pointer) = 0;
+    // A stream beside the default one; nullptr where there are none.
+    virtual Status create_stream(void** stream) = 0;
+    virtual Status destroy_stream(void* stream) = 0;
+    // `copy` returns when the copy is complete, `enqueue_copy` at once where the host memory allows.
     virtual Status copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
                         void* stream) = 0;
+    virtual Status enqueue_copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
+                                void* stream) = 0;
     virtual Status synchronize(void* stream) = 0;
 };
 

@@ -78,6 +78,15 @@ Status CpuBackend::release(void* pointer) {
     return {};
 }
 
+Status CpuBackend::create_stream(void** stream) {
+    *stream = nullptr;
+    return {};
+}
+
+Status CpuBackend::destroy_stream(void*) {
+    return {};
+}
+
 Status CpuBackend::copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind, void*) {
     std::memcpy(destination, source, bytes);
     return {};

@@ -20,8 +20,16 @@ class CpuBackend final : public Backend {
     Status check() const override { return {}; }
     Status allocate(uint64_t bytes, void** pointer) override;
     Status release(void* pointer) override;
+    Status allocate_host(uint64_t bytes, void** pointer) override { return allocate(bytes, pointer); }
+    Status release_host(void* pointer) override { return release(pointer); }
+    Status create_stream(void** stream) override;
+    Status destroy_stream(void* stream) override;
     Status copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
                 void* stream) override;
+    Status enqueue_copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
+                        void* stream) override {
+        return copy(destination, source, bytes, kind, stream);
+    }
     Status synchronize(void* stream) override;
 
   private:

@@ -28,6 +28,8 @@ constexpr int kAttributeComputeCapabilityMajor = 75;
 constexpr int kAttributeComputeCapabilityMinor = 76;
 constexpr int kAttributeMaxSharedMemoryOptin = 97;
 constexpr int kCaptureModeRelaxed = 2;
+constexpr unsigned kHostAllocPortable = 1;
+constexpr unsigned kStreamNonBlocking = 1;
 
 using DevicePointer = uint64_t;
 
@@ -48,9 +50,13 @@ struct CudaApi {
                         void**, void**);
     int (*MemAlloc)(DevicePointer*, std::size_t);
     int (*MemFree)(DevicePointer);
+    int (*MemHostAlloc)(void**, std::size_t, unsigned);
+    int (*MemFreeHost)(void*);
     int (*MemcpyHtoDAsync)(DevicePointer, const void*, std::size_t, void*);
     int (*MemcpyDtoHAsync)(void*, DevicePointer, std::size_t, void*);
     int (*MemcpyDtoDAsync)(DevicePointer, DevicePointer, std::size_t, void*);
+    int (*StreamCreate)(void**, unsigned);
+    int (*StreamDestroy)(void*);
     int (*StreamSynchronize)(void*);
     int (*StreamIsCapturing)(void*, int*);
     int (*ThreadExchangeStreamCaptureMode)(int*);
@@ -158,8 +164,20 @@ class CudaDriver final : public Driver {
         return check(cu_.MemFree(reinterpret_cast<DevicePointer>(pointer)), "cuMemFree");
     }
 
-    Status copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
-                void* stream) override {
+    Status allocate_host(uint64_t bytes, void** pointer) override {
+        return check(cu_.MemHostAlloc(pointer, bytes, kHostAllocPortable), "cuMemHostAlloc");
+    }
+    Status release_host(void* pointer) override { return check(cu_.MemFreeHost(pointer), "cuMemFreeHost"); }
+
+    Status create_stream(void** stream) override {
+        return check(cu_.StreamCreate(stream, kStreamNonBlocking), "cuStreamCreate");
+    }
+    Status destroy_stream(void* stream) override {
+        return check(cu_.StreamDestroy(stream), "cuStreamDestroy");
+    }
+
+    Status enqueue_copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
+                        void* stream) override {
         const auto to = reinterpret_cast<DevicePointer>(destination);
         const auto from = reinterpret_cast<DevicePointer>(source);
         int rc = kSuccess;
@@ -169,8 +187,7 @@ class CudaDriver final : public Driver {
             rc = cu_.MemcpyDtoHAsync(destination, from, bytes, stream);
         else
             rc = cu_.MemcpyDtoDAsync(to, from, bytes, stream);
-        CK_RETURN_IF_ERROR(check(rc, "cuMemcpyAsync"));
-        return synchronize(stream);
+        return check(rc, "cuMemcpyAsync");
     }
 
     Status synchronize(void* stream) override {
@@ -215,9 +232,13 @@ class CudaDriver final : public Driver {
         need("cuLaunchKernel", cu_.LaunchKernel);
         need("cuMemAlloc_v2", cu_.MemAlloc);
         need("cuMemFree_v2", cu_.MemFree);
+        need("cuMemHostAlloc", cu_.MemHostAlloc);
+        need("cuMemFreeHost", cu_.MemFreeHost);
         need("cuMemcpyHtoDAsync_v2", cu_.MemcpyHtoDAsync);
         need("cuMemcpyDtoHAsync_v2", cu_.MemcpyDtoHAsync);
         need("cuMemcpyDtoDAsync_v2", cu_.MemcpyDtoDAsync);
+        need("cuStreamCreate", cu_.StreamCreate);
+        need("cuStreamDestroy_v2", cu_.StreamDestroy);
         need("cuStreamSynchronize", cu_.StreamSynchronize);
         need("cuStreamIsCapturing", cu_.StreamIsCapturing);
         need("cuThreadExchangeStreamCaptureMode", cu_.ThreadExchangeStreamCaptureMode);

@@ -54,8 +54,14 @@ class Driver {
 
     virtual Status allocate(uint64_t bytes, void** pointer) = 0;
     virtual Status release(void* pointer) = 0;
-    virtual Status copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
-                        void* stream) = 0;
+    // Page-locked memory of the host, for every device of the process.
+    virtual Status allocate_host(uint64_t bytes, void** pointer) = 0;
+    virtual Status release_host(void* pointer) = 0;
+    // A stream that does not wait for the default one, nor the default one for it.
+    virtual Status create_stream(void** stream) = 0;
+    virtual Status destroy_stream(void* stream) = 0;
+    virtual Status enqueue_copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
+                                void* stream) = 0;
     virtual Status synchronize(void* stream) = 0;
 
     virtual bool is_capturing(void* stream) = 0;

@@ -209,11 +209,36 @@ Status GpuBackend::release(void* pointer) {
     return on_device([&] { return device_.driver().release(pointer); });
 }
 
+Status GpuBackend::allocate_host(uint64_t bytes, void** pointer) {
+    return on_device([&] { return device_.driver().allocate_host(bytes, pointer); });
+}
+
+Status GpuBackend::release_host(void* pointer) {
+    return on_device([&] { return device_.driver().release_host(pointer); });
+}
+
+Status GpuBackend::create_stream(void** stream) {
+    return on_device([&] { return device_.driver().create_stream(stream); });
+}
+
+Status GpuBackend::destroy_stream(void* stream) {
+    return on_device([&] { return device_.driver().destroy_stream(stream); });
+}
+
 Status GpuBackend::copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
                         void* stream) {
     return on_device([&]() -> Status {
         CK_RETURN_IF_ERROR(refuse_capture("ck_copy", stream));
-        return device_.driver().copy(destination, source, bytes, kind, stream);
+        CK_RETURN_IF_ERROR(device_.driver().enqueue_copy(destination, source, bytes, kind, stream));
+        return device_.driver().synchronize(stream);
+    });
+}
+
+Status GpuBackend::enqueue_copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
+                                void* stream) {
+    return on_device([&]() -> Status {
+        CK_RETURN_IF_ERROR(refuse_capture("ck_copy_async", stream));
+        return device_.driver().enqueue_copy(destination, source, bytes, kind, stream);
     });
 }
 

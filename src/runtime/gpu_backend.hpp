@@ -68,8 +68,14 @@ class GpuBackend final : public Backend {
     Status check() const override;
     Status allocate(uint64_t bytes, void** pointer) override;
     Status release(void* pointer) override;
+    Status allocate_host(uint64_t bytes, void** pointer) override;
+    Status release_host(void* pointer) override;
+    Status create_stream(void** stream) override;
+    Status destroy_stream(void* stream) override;
     Status copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
                 void* stream) override;
+    Status enqueue_copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
+                        void* stream) override;
     Status synchronize(void* stream) override;
 
   private:

@@ -32,6 +32,8 @@ constexpr int kAttributeIntegrated = 16;
 constexpr int kAttributeMultiprocessorCount = 63;
 constexpr int kAttributeMaxSharedMemoryPerBlock = 74;
 constexpr int kCaptureModeRelaxed = 2;
+constexpr unsigned kHostMallocPortable = 1;
+constexpr unsigned kStreamNonBlocking = 1;
 
 // Version as hipRuntimeGetVersion has it: major * 10^7 + minor * 10^5 + patch.
 constexpr int kOldestVersion = 50000000;
@@ -54,7 +56,11 @@ struct HipApi {
                               void*, void**, void**);
     int (*Malloc)(void**, std::size_t);
     int (*Free)(void*);
+    int (*HostMalloc)(void**, std::size_t, unsigned);
+    int (*HostFree)(void*);
     int (*MemcpyAsync)(void*, const void*, std::size_t, int, void*);
+    int (*StreamCreateWithFlags)(void**, unsigned);
+    int (*StreamDestroy)(void*);
     int (*StreamSynchronize)(void*);
     int (*StreamIsCapturing)(void*, int*);
     int (*GetLastError)();
@@ -157,12 +163,22 @@ class HipDriver final : public Driver {
     }
     Status release(void* pointer) override { return check(hip_.Free(pointer), "hipFree"); }
 
-    Status copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
-                void* stream) override {
+    Status allocate_host(uint64_t bytes, void** pointer) override {
+        return check(hip_.HostMalloc(pointer, bytes, kHostMallocPortable), "hipHostMalloc");
+    }
+    Status release_host(void* pointer) override { return check(hip_.HostFree(pointer), "hipHostFree"); }
+
+    Status create_stream(void** stream) override {
+        return check(hip_.StreamCreateWithFlags(stream, kStreamNonBlocking), "hipStreamCreateWithFlags");
+    }
+    Status destroy_stream(void* stream) override {
+        return check(hip_.StreamDestroy(stream), "hipStreamDestroy");
+    }
+
+    Status enqueue_copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
+                        void* stream) override {
         // ck_copy_kind has HIP's numbers.
-        CK_RETURN_IF_ERROR(
-            check(hip_.MemcpyAsync(destination, source, bytes, kind, stream), "hipMemcpyAsync"));
-        return synchronize(stream);
+        return check(hip_.MemcpyAsync(destination, source, bytes, kind, stream), "hipMemcpyAsync");
     }
 
     Status synchronize(void* stream) override {
@@ -209,7 +225,11 @@ class HipDriver final : public Driver {
         need("hipModuleLaunchKernel", hip_.ModuleLaunchKernel);
         need("hipMalloc", hip_.Malloc);
         need("hipFree", hip_.Free);
+        need("hipHostMalloc", hip_.HostMalloc);
+        need("hipHostFree", hip_.HostFree);
         need("hipMemcpyAsync", hip_.MemcpyAsync);
+        need("hipStreamCreateWithFlags", hip_.StreamCreateWithFlags);
+        need("hipStreamDestroy", hip_.StreamDestroy);
         need("hipStreamSynchronize", hip_.StreamSynchronize);
         need("hipStreamIsCapturing", hip_.StreamIsCapturing);
         need("hipGetLastError", hip_.GetLastError);
