@@ -283,7 +283,6 @@ def broken_files(folder):
         "not-utf8": headed(b'{"\xff.weight":' + entry + b"}"),
         "nul": headed(b'{"a.weight":' + entry + b"}\0{"),
         "metadata-number": headed({"__metadata__": {"k": 1}, "a.weight": ok}),
-        "bad-quantization": headed({"__metadata__": {"_quantization_metadata": "["}, "a.weight": ok}),
     }
     for name, content in files.items():
         path = write(os.path.join(folder, name + ".safetensors"), content)
@@ -311,9 +310,9 @@ def info_and_help(folder):
     equal(info["environment"].get("CKITCHEN_LOG"), "error")
     check(any(b["name"] == "cpu" and b["devices"][0]["usable"] for b in info["backends"]), info)
     equal(run("--version")[0].split()[0], "ckitchen")
-    for command in ("quantize", "dequantize", "inspect", "info"):
+    for command in ("quantize", "dequantize", "inspect", "info", "verify", "bench"):
         out, _ = run(command, "--help")
-        check("Examples:" in out and "ckitchen " + command in out, out)
+        check("Examples:" in out and "ckitchen " + command in out and "-q,--quiet" in out, out)
     check("Exit status:" in run("--help")[0])
 
 
@@ -506,6 +505,7 @@ def already_quantized(folder):
         quantize(first, second, "--format", two)
         check(same_file(first, second), one, two)
     model = small_model()
+    model["blocks.1.mlp.weight"] = ("F8_E4M3", [16, 192], bytes(16 * 192))
     model["blocks.1.mlp.weight_scale"] = ("F32", [], struct.pack("<f", 0.5))
     write(source, pack(model, {"_quantization_metadata": json.dumps({"layers": {"blocks.2.mlp": {"format": "nvfp4"}}})}))
     out, _ = quantize(source, first, "--format", "w4a8")
@@ -689,7 +689,8 @@ def usage_errors(folder):
     target = os.path.join(folder, "q.safetensors")
     both = ["quantize", source, "-o", target]
     fails(2)
-    fails(2, "fry")
+    fails(2, "fry", names=['no command "fry"', "quantize, dequantize, inspect, info, verify, bench"])
+    fails(2, "fry" * 1000, names=['no command "fryfry', '..."'])
     fails(2, "quantize")
     fails(2, "quantize", source, "--format", "w4a8", names=["-o"])
     fails(2, *both)
@@ -702,7 +703,17 @@ def usage_errors(folder):
     fails(2, *both, "--format", "w4a8", "--stochastic", "18446744073709551616")
     fails(2, *both, "--format", "int8", "--stochastic", "1", names=["--stochastic"])
     fails(2, *both, "--format", "w4a8", "--levels", "log", names=["log"])
-    fails(2, *both, "--format", "w4a8", "--include", "(", names=["--include", '"("'])
+    for pattern, why in (("(", "Unmatched"), ("a)(b", "Unmatched"), ("[", "["), ("*a{", ""), ("(a)\\1", "back-ref"),
+                         ("\\d+", "[0-9]"), ("[\\w.]", "[[:alnum:]_]"), ("(?:a)", ""), ("a" * 1001, "1001"),
+                         ("((((a{99}){99}){99}){99}){99}", "repeats"), ("(" * 40 + "a" + "+)" * 40, "repeats")):
+        line = fails(2, *both, "--format", "w4a8", "--include", pattern, names=["--include", '"' + pattern[:50], why])
+        check(len(line) < 300, line)
+    fails(2, *both, "--format", "int8", "--group-size", "16", names=["--group-size", "w4a8"])
+    fails(2, *both, "--format", "int8", "--levels", "codebook", names=["--levels", "w4a8"])
+    for command in (both + ["--format", "int8"], ["info"], ["verify"], ["bench"], ["dequantize", source, "-o", target]):
+        fails(2, *command, "--device", "5", names=["--device 5", "--backend"])
+    for seconds in ("nan", "-1", "inf", "3601"):
+        fails(2, "bench", "--seconds", seconds, names=["seconds"])
     fails(2, *both, "--format", "w4a8", "--backend", "abacus", names=["abacus"])
     fails(2, *both, "--format", "w4a8", "--threads", "-1")
     fails(2, *both, "--format", "w4a8", "--frobnicate")
@@ -714,12 +725,121 @@ def usage_errors(folder):
     quantize(source, target, "--format", "w4a8", "--stochastic", "18446744073709551615")
 
 
+def scarce_resources(folder):
+    """Whatever address space is left: done, or one line and status 8. The same where no thread can be started."""
+    source = big_model(os.path.join(folder, "m.safetensors"), 16)
+    target = os.path.join(folder, "q.safetensors")
+    environment = dict(os.environ, MALLOC_ARENA_MAX="1")
+
+    def attempt(limits):
+        def limit():
+            for kind, value in limits:
+                resource.setrlimit(kind, (value, value))
+
+        arguments = [PROGRAM, "quantize", source, "-o", target, "--format", "w4a8", "--backend", "cpu", "--quiet"]
+        done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+                              preexec_fn=limit, timeout=240)
+        return done.returncode, done.stderr.decode()
+
+    seen = set()
+    for megabytes in [*range(24, 120, 4), *range(120, 400, 20), 1000]:
+        status, err = attempt([(resource.RLIMIT_AS, megabytes << 20)])
+        if status == 127 and not seen:
+            continue  # the loader itself has too little
+        seen.add(status)
+        check(status in (0, 8), megabytes, status, err)
+        check(status == 0 or (len(err.splitlines()) == 1 and err.startswith("ckitchen: error: ")), megabytes, err)
+        equal(sorted(os.listdir(folder)), ["m.safetensors"] + (["q.safetensors"] if status == 0 else []), megabytes)
+        if status == 0:
+            os.unlink(target)
+    equal(seen, {0, 8})
+    # A thread's stack is as large as the limit says, and this one cannot be had.
+    status, err = attempt([(resource.RLIMIT_STACK, 1 << 40), (resource.RLIMIT_AS, 1 << 32)])
+    equal((status, err), (8, "ckitchen: error: the system gives no further thread\n"))
+
+
 def broken_stdout(folder):
+    """Every command notices that what it prints is lost."""
     source = write(os.path.join(folder, "m.safetensors"), pack(small_model()))
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run([PROGRAM, "inspect", source], stdout=full, stderr=subprocess.PIPE)
-    equal(done.returncode, 4)
-    check(b"cannot write to stdout" in done.stderr, done.stderr)
+    target, quantized = os.path.join(folder, "q.safetensors"), os.path.join(folder, "q2.safetensors")
+    quantize(source, quantized, "--format", "int8")
+    problem = ["--problem", "op=rotate dtype=f32 rows=3 k=16 group=4", "--backend", "cpu"]
+    for arguments in (["inspect", source], ["inspect", "--json", source], ["--help"], ["--version"], ["bench", "--help"],
+                      ["info"], ["info", "--json"], ["verify", *problem], ["verify", "rotate", "--count", "1"],
+                      ["bench", *problem, "--seconds", "0"], ["bench", *problem, "--seconds", "0", "--json"],
+                      ["quantize", source, "-o", target, "--format", "int8", "-q"], ["dequantize", quantized, "-o", target],
+                      ["quantize", source, "--dry-run", "--format", "int8"]):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, timeout=240)
+        equal(done.returncode, 4, arguments, done.stderr)
+        check(b"ckitchen: error: cannot write to stdout" in done.stderr, arguments, done.stderr)
+
+
+def file_mode(folder):
+    """A new output has the mode that the umask leaves, a replaced one keeps its own."""
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model()))
+    target, report_path = os.path.join(folder, "q.safetensors"), os.path.join(folder, "r.json")
+    for mask in (0o022, 0o077):
+        arguments = ["--format", "int8", "--report", report_path]
+        quantize(source, target, *arguments, preexec_fn=lambda: os.umask(mask))
+        for path in (target, report_path):
+            equal(os.stat(path).st_mode & 0o7777, 0o666 & ~mask, path)
+            os.chmod(path, 0o640)
+        quantize(source, target, *arguments, preexec_fn=lambda: os.umask(mask))
+        for path in (target, report_path):
+            equal(os.stat(path).st_mode & 0o7777, 0o640, path)
+            os.unlink(path)
+
+
+def broken_metadata(folder):
+    """Metadata that is not what it should be makes no file unreadable: the marker tensors are enough."""
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model()))
+    good, bad, back = (os.path.join(folder, n + ".safetensors") for n in ("good", "bad", "back"))
+    quantize(source, good, "--format", "w4a8")
+    tensors, _ = load(good)
+    for text in ("[", "[]", '{"layers":[]}', "\\u0000", '{"layers":{},"layers":{}}', "[" * 100_000):
+        write(bad, pack(tensors, {"_quantization_metadata": text}))
+        warning = "bad.safetensors: metadata _quantization_metadata "
+        out, err = run("inspect", bad)
+        check("blocks.0.attn: asym_w4a8_int8 [24, 256]" in out, out)
+        equal(len(err.splitlines()), 1, err)
+        check(warning in err, err)
+        equal(len(json.loads(run("inspect", "--json", bad)[0])["layers"]), 3)
+        out, err = run("dequantize", bad, "-o", back, "-q")
+        check("decoded 3 layers" in out and warning in err and len(err.splitlines()) == 1, out, err)
+        out, err = quantize(bad, back, "--format", "int8", "-q")
+        check("quantized 0 layers" in out and warning in err and len(err.splitlines()) == 1, out, err)
+        check(warning in run("quantize", bad, "--format", "int8", "--dry-run")[1])
+
+
+def stray_scale(folder):
+    """A float weight beside a scale, without a marker: kept, and said so."""
+    model = small_model()
+    model["blocks.1.mlp.weight_scale"] = ("F32", [], struct.pack("<f", 0.5))
+    source = write(os.path.join(folder, "m.safetensors"), pack(model))
+    target, report_path = os.path.join(folder, "q.safetensors"), os.path.join(folder, "r.json")
+    out, err = quantize(source, target, "--format", "int8", "--report", report_path, "-q")
+    equal(len(err.splitlines()), 1, err)
+    check('tensor "blocks.1.mlp.weight" is kept as it is' in err and "no marker" in err, err)
+    check(["quantized", "or", "not:", "no", "marker", "2"] in [l.split()[:6] for l in out.splitlines()] and "quantized 2 layers" in out, out)
+    with open(report_path) as file:
+        equal({k["tensor"]: k["reason"] for k in json.load(file)["kept"]}["blocks.1.mlp.weight"], "unmarked")
+    after, _ = load(target)
+    for name in ("blocks.1.mlp.weight", "blocks.1.mlp.weight_scale"):
+        equal(after[name], model[name])
+
+
+def evil_patterns(folder):
+    """No pattern makes the program think for long about long names."""
+    generator = random.Random(1)
+    names = ["a" * 1000 + ".weight", "".join(generator.choice("ab") for _ in range(1000)) + ".weight", "ab" * 500 + "!.weight"]
+    source = write(os.path.join(folder, "m.safetensors"), pack({n: ("F32", [1, 16], bytes(64)) for n in names}))
+    for pattern in ("(a+)+$", "(a|aa)+b$", "(.*)*x", "(a|b)*a(a|b){200}c", "((a*)*)*!$", "(x+x+)+y", ".*.*.*.*.*.*=", "^(a?){100}a{100}b"):
+        start = time.monotonic()
+        run("quantize", source, "--format", "int8", "--dry-run", "--exclude", pattern)
+        check(time.monotonic() - start < 10, pattern, time.monotonic() - start)
+    out, _ = run("quantize", source, "--format", "int8", "--dry-run", "--exclude", "^(ab)+!", "--exclude", "^a+\\.weight$")
+    equal(out.count("excluded by --exclude"), 2, out)
 
 
 def progress_bar(folder):
@@ -1022,7 +1142,7 @@ def lora_errors(folder):
 CASES = [broken_files, info_and_help, inspect_reports_layers, dry_run, w4a8_layout, int8_layout, round_trip,
          sharded_equals_single, non_finite_is_kept, already_quantized, blocks_and_threads_do_not_matter, bounded_memory,
          output_over_input, existing_output, read_only_target, full_disk, size_limit, killed, interrupted, report_file,
-         usage_errors, broken_stdout, progress_bar, lora_merge, lora_report, lora_errors]
+         usage_errors, scarce_resources, broken_stdout, file_mode, broken_metadata, stray_scale, evil_patterns, progress_bar, lora_merge, lora_report, lora_errors]
 
 
 def main():

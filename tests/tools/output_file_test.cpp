@@ -43,6 +43,23 @@ TEST_CASE("A committed file has the permissions of any new file") {
     CHECK(std::filesystem::status(folder / "out").permissions() == std::filesystem::perms(0644));
 }
 
+TEST_CASE("A file that is replaced hands its permissions on, and the unfinished one is no more open") {
+    const TemporaryFolder folder;
+    for (const mode_t mode : {0600, 0640, 0666, 0755}) {
+        write_file(folder / "out", "old");
+        REQUIRE(::chmod((folder / "out").c_str(), mode) == 0);
+        OutputFile file(folder / "out", {});
+        const auto permissions = static_cast<std::filesystem::perms>(mode);
+        for (const std::string& name : folder.names())
+            CHECK(std::filesystem::status(folder / name).permissions() == permissions);
+        // The last word is the one that counts.
+        REQUIRE(::chmod((folder / "out").c_str(), mode & ~07u) == 0);
+        file.commit();
+        CHECK(std::filesystem::status(folder / "out").permissions() ==
+              static_cast<std::filesystem::perms>(mode & ~07u));
+    }
+}
+
 TEST_CASE("An input is never replaced, under whatever name") {
     const TemporaryFolder folder;
     write_file(folder / "in", "input");

@@ -133,7 +133,6 @@ TEST_CASE("The options include and exclude override the list, and exclude is the
     planned.keeps("a.1.weight", Keep::kExcluded);
     planned.keeps("norm.weight", Keep::kName);
     planned.keeps("narrow.weight", Keep::kDivisibility);  // no wish makes 16 divide 24
-    CHECK(failure_of([] { NamePattern("--include", "("); }).status() == Exit::kUsage);
 }
 
 TEST_CASE("Widths that the group or the rotation does not divide are kept") {
@@ -241,7 +240,7 @@ TEST_CASE("Layers that are quantized already are copied with what belongs to the
         {tensor("by_tensor.weight", "BF16", {2, 16}),
          {"by_tensor.comfy_quant", "U8", {static_cast<std::int64_t>(marker.size())}, marker},
          tensor("by_metadata.weight", "BF16", {2, 16}),
-         tensor("by_sidecar.weight", "BF16", {2, 16}),
+         tensor("by_sidecar.weight", "F8_E4M3", {2, 16}),
          tensor("by_sidecar.weight_scale", "F32", {2, 1}),
          tensor("plain.weight", "BF16", {2, 16})},
         {},
@@ -252,22 +251,43 @@ TEST_CASE("Layers that are quantized already are copied with what belongs to the
                              "by_sidecar.weight", "by_sidecar.weight_scale"}) {
         planned.keeps(name, Keep::kAlreadyQuantized);
     }
+    CHECK(planned.plan.notices.empty());
     // What was written about them stays, whether this program understands it or not.
     CHECK(planned.plan.metadata.at("_quantization_metadata") ==
           R"({"format_version":"1.0","layers":{"by_metadata":{"format":"nvfp4","x":[1]},"plain":)"
           R"({"format":"asym_w4a8_int8","group_size":16,"convrot":true,"convrot_groupsize":16}}})");
 }
 
-TEST_CASE("Broken quantization metadata is refused") {
+TEST_CASE("A float weight beside a scale without a marker is kept, with a notice") {
+    const Planned planned({tensor("a.weight", "BF16", {2, 16}), tensor("a.weight_scale", "F32", {}),
+                           tensor("b.weight_scale", "F32", {}), tensor("c.weight", "BF16", {2, 16})},
+                          {});
+    for (const char* name : {"a.weight", "a.weight_scale", "b.weight_scale"})
+        planned.keeps(name, Keep::kUnmarked);
+    CHECK(planned["c.weight"].quantize);
+    REQUIRE(planned.plan.notices.size() == 1);
+    CHECK_THAT(planned.plan.notices[0], ContainsSubstring("\"a.weight\" is kept as it is") &&
+                                            ContainsSubstring("no marker") && ContainsSubstring("BF16"));
+}
+
+TEST_CASE("Broken quantization metadata is passed over with a notice, and the marker tensors count") {
     for (const char* broken : {R"({"_quantization_metadata":"{"})", R"({"_quantization_metadata":"[]"})",
                                R"({"_quantization_metadata":"{\"layers\":[]}"})",
                                R"({"_quantization_metadata":"{\"layers\":{},\"layers\":{}}"})"}) {
         CAPTURE(broken);
-        const Failure failure = failure_of([&] {
-            Planned({tensor("a.weight", "F32", {1, 16})}, {}, broken);
-        });
-        CHECK(failure.status() == Exit::kInput);
-        CHECK_THAT(failure.what(), ContainsSubstring("_quantization_metadata"));
+        const std::string marker = R"({"format":"float8_e4m3fn"})";
+        const Planned planned({tensor("a.weight", "F32", {1, 16}),
+                               tensor("b.weight", "F8_E4M3", {1, 16}),
+                               {"b.comfy_quant", "U8", {static_cast<std::int64_t>(marker.size())}, marker}},
+                              {}, broken);
+        CHECK(planned["a.weight"].quantize);
+        planned.keeps("b.weight", Keep::kAlreadyQuantized);
+        REQUIRE(planned.plan.notices.size() == 1);
+        CHECK_THAT(planned.plan.notices[0],
+                   ContainsSubstring("m.safetensors: metadata _quantization_metadata"));
+        // What is written is sound.
+        CHECK_THAT(planned.plan.metadata.at("_quantization_metadata"),
+                   ContainsSubstring(R"({"layers":{"a":)"));
     }
 }
 

@@ -1,5 +1,5 @@
 // The scalar arithmetic of the reference: every code of the small floats, ties, edges of the exponential.
-#include <catch2/catch.hpp>
+#include "catch.hpp"
 #include <cmath>
 #include <cstdint>
 #include <cstring>

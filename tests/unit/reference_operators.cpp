@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
+#include "catch.hpp"
 #include <cmath>
 #include <cstdint>
 #include <cstring>

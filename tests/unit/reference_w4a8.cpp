@@ -1,6 +1,6 @@
 // The W4A8 building blocks: draw, nearest level, tree sum, the choice of a codebook.
 #include <algorithm>
-#include <catch2/catch.hpp>
+#include "catch.hpp"
 #include <cmath>
 #include <cstdint>
 #include <limits>

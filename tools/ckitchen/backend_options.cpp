@@ -1,5 +1,7 @@
 #include "commands.hpp"
 
+#include "text.hpp"
+
 namespace ckitchen::cli {
 
 void BackendOptions::add_to(CLI::App& command) {
@@ -13,7 +15,18 @@ void BackendOptions::add_to(CLI::App& command) {
 }
 
 SessionOptions BackendOptions::session() const {
-    return {parse_backend(backend), device, threads};
+    const ck_backend chosen = parse_backend(backend);
+    if (chosen == CK_BACKEND_AUTO && device != 0) {
+        throw Failure(Exit::kUsage,
+                      format("--device %d: auto chooses the device itself; name the backend whose "
+                             "device is meant, for example --backend hip",
+                             device));
+    }
+    return {chosen, device, threads};
+}
+
+void add_quiet(CLI::App& command, bool& quiet) {
+    command.add_flag("-q,--quiet", quiet, "no progress on stderr, warnings and errors only");
 }
 
 std::string examples(const std::string& lines) {

@@ -1,4 +1,5 @@
 // ckitchen bench: how long operators take on the chosen device.
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -7,6 +8,7 @@
 
 #include "bench/measure.hpp"
 #include "commands.hpp"
+#include "standard_output.hpp"
 #include "text.hpp"
 
 namespace ckitchen::cli {
@@ -19,6 +21,7 @@ struct BenchOptions {
     std::string problem;
     bool json = false;
     double seconds = 1;
+    bool quiet = false;
     BackendOptions backend;
 };
 
@@ -45,7 +48,7 @@ void print_line(const std::string& problem, const bench::Measurement& result) {
                                   : std::string(17, ' ');
     std::printf("%s  %s  (%s, %d calls, fastest %s)\n", line.c_str(), problem.c_str(), result.variant.c_str(),
                 result.calls, time_text(result.fastest).c_str());
-    std::fflush(stdout);
+    flush_standard_output();
 }
 
 ordered_json describe(const std::string& problem, const bench::Measurement& result) {
@@ -65,6 +68,8 @@ ordered_json describe(const std::string& problem, const bench::Measurement& resu
 }
 
 Exit run_benchmarks(const BenchOptions& options) {
+    // CLI11's range takes NaN, which is neither too small nor too large.
+    if (std::isnan(options.seconds)) throw Failure(Exit::kUsage, "--seconds nan: must be 0 to 3600");
     if (!options.op.empty() && cases::find_op(options.op) == nullptr)
         throw Failure(Exit::kUsage, "there is no operator '" + printable(options.op) + "'");
     const Session session(options.backend.session());
@@ -114,6 +119,7 @@ void add_bench(CLI::App& app, Run& run) {
         ->check(CLI::Range(0.0, 3600.0))
         ->capture_default_str();
     command.add_flag("--json", options->json, "as JSON");
+    add_quiet(command, options->quiet);
     options->backend.add_to(command);
     command.footer(examples(
         "  ckitchen bench int8_gemm\n"

@@ -43,6 +43,7 @@ struct Work {
 
 Work plan_work(const Checkpoint& input, Dtype dtype, Progress& progress) {
     Work work;
+    for (const std::string& fault : quantization_metadata_faults(input)) progress.notice(fault);
     work.metadata = input.metadata();
     QuantizationMetadata quantization = quantization_metadata(input);
     std::set<std::string> replaced;
@@ -131,7 +132,7 @@ void add_dequantize(CLI::App& app, Run& run) {
         ->required();
     command.add_option("--dtype", options->dtype, "f32, f16 or bf16: of the decoded weights")
         ->capture_default_str();
-    command.add_flag("-q,--quiet", options->quiet, "no progress on stderr");
+    add_quiet(command, options->quiet);
     options->backend.add_to(command);
     command.footer(
         examples("  ckitchen dequantize model-w4a8.safetensors -o model-bf16.safetensors\n"

@@ -92,7 +92,7 @@ ordered_json describe_choice(const BackendOptions& options) {
             out["variants"].push_back(variant.name);
         }
     } catch (const Failure& failure) {
-        if (failure.status() != Exit::kBackend) throw;
+        if (failure.status() != Exit::kBackend && failure.status() != Exit::kResources) throw;
         out["reason"] = failure.what();
     }
     return out;
@@ -161,6 +161,7 @@ void print_table(const ordered_json& info) {
 
 struct InfoOptions {
     bool json = false;
+    bool quiet = false;
     BackendOptions backend;
 };
 
@@ -187,6 +188,7 @@ void add_info(CLI::App& app, Run& run) {
     CLI::App& command =
         *app.add_subcommand("info", "show the version, backends, devices and what would be used");
     command.add_flag("--json", options->json, "as JSON");
+    add_quiet(command, options->quiet);
     options->backend.add_to(command);
     command.footer(examples("  ckitchen info\n  ckitchen info --backend hip --json\n"));
     command.callback([options, &run] { run = [options] { return info(*options); }; });

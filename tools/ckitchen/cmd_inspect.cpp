@@ -12,6 +12,7 @@ namespace {
 struct InspectOptions {
     std::string input;
     bool json = false;
+    bool quiet = false;
 };
 
 std::string layer_text(const Marker& marker, const DecodableLayer* layer) {
@@ -60,7 +61,6 @@ nlohmann::ordered_json to_json(const Checkpoint& checkpoint) {
 }
 
 void print_table(const Checkpoint& checkpoint) {
-    // Before anything is printed: it may find the file broken.
     const QuantizedLayers layers = find_quantized_layers(checkpoint);
     std::size_t width = 0;
     for (const SourceTensor& tensor : checkpoint.tensors()) {
@@ -92,6 +92,8 @@ void print_table(const Checkpoint& checkpoint) {
 
 Exit inspect(const InspectOptions& options) {
     const Checkpoint checkpoint(options.input);
+    for (const std::string& fault : quantization_metadata_faults(checkpoint))
+        std::fprintf(stderr, "%s\n", fault.c_str());
     if (options.json) {
         const auto text =
             to_json(checkpoint).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
@@ -113,6 +115,7 @@ void add_inspect(CLI::App& app, Run& run) {
                     "a .safetensors file, a .safetensors.index.json, or their directory")
         ->required();
     command.add_flag("--json", options->json, "as JSON");
+    add_quiet(command, options->quiet);
     command.footer(
         examples("  ckitchen inspect model-w4a8.safetensors\n"
                  "  ckitchen inspect --json model.safetensors.index.json\n"));

@@ -19,6 +19,7 @@ struct QuantizeOptions {
     std::string rotate = "auto";
     std::string levels = "codebook";
     int group_size = 16;
+    bool has_w4a8_options = false;  // --group-size or --levels
     std::string seed;
     std::vector<std::string> loras;
     std::vector<std::string> include;
@@ -57,6 +58,10 @@ PlanOptions plan_options(const QuantizeOptions& options) {
         plan.format = TargetFormat::kInt8;
     } else {
         throw Failure(Exit::kUsage, "--format " + in_quotes(options.format) + ": must be w4a8 or int8");
+    }
+    if (options.has_w4a8_options && plan.format != TargetFormat::kW4a8) {
+        throw Failure(Exit::kUsage,
+                      "--group-size and --levels are for --format w4a8: an INT8 row has one scale");
     }
     plan.rotate = parse_rotate(options.rotate);
     plan.group_size = options.group_size;
@@ -121,7 +126,7 @@ Exit quantize(const QuantizeOptions& options) {
     if (options.dry_run) {
         const Plan planned = make_plan(input, plan);
         Progress progress(ProgressStyle::kQuiet, 0);
-        for (const UnusedLora& unused : planned.unused_loras) progress.notice(unused.text());
+        for (const std::string& notice : planned.notices) progress.notice(notice);
         std::fputs(plan_table(planned).c_str(), stdout);
         return Exit::kOk;
     }
@@ -166,13 +171,16 @@ void add_quantize(CLI::App& app, Run& run) {
             "ConvRot group: auto (the largest of 256, 64, 16 that divides the width), none (int8 only), 16, "
             "64 or 256")
         ->capture_default_str();
-    command
-        .add_option("--group-size", options->group_size,
-                    "w4a8: columns that share a scale: 4, 8 or a multiple of 16")
-        ->check(CLI::Range(4, 1 << 20))
-        ->capture_default_str();
-    command.add_option("--levels", options->levels, "w4a8: codebook (16 levels for each tensor) or uniform")
-        ->capture_default_str();
+    const CLI::Option* const group_size =
+        command
+            .add_option("--group-size", options->group_size,
+                        "w4a8: columns that share a scale: 4, 8 or a multiple of 16")
+            ->check(CLI::Range(4, 1 << 20))
+            ->capture_default_str();
+    const CLI::Option* const levels =
+        command
+            .add_option("--levels", options->levels, "w4a8: codebook (16 levels for each tensor) or uniform")
+            ->capture_default_str();
     command.add_option("--stochastic", options->seed,
                        "w4a8: round stochastically with this seed (1 to 2^64-1); with --lora 1 unless given");
     command
@@ -184,7 +192,7 @@ void add_quantize(CLI::App& app, Run& run) {
         ->allow_extra_args(false);
     command
         .add_option("--include", options->include,
-                    "quantize names that this regular expression finds, whatever the "
+                    "quantize names that this regular expression (as of grep -E) finds, whatever the "
                     "default list says; may be repeated")
         ->allow_extra_args(false);
     command
@@ -194,7 +202,7 @@ void add_quantize(CLI::App& app, Run& run) {
         ->allow_extra_args(false);
     command.add_flag("--dry-run", options->dry_run, "print what would be done with each tensor");
     command.add_option("--report", options->report, "write the results to this JSON file");
-    command.add_flag("-q,--quiet", options->quiet, "no progress on stderr");
+    add_quiet(command, options->quiet);
     options->backend.add_to(command);
     command.footer(
         kLoraHelp +
@@ -205,7 +213,10 @@ void add_quantize(CLI::App& app, Run& run) {
             "  ckitchen quantize model.safetensors --format w4a8 --dry-run --exclude '^blocks\\.0\\.'\n"
             "  ckitchen quantize model.safetensors -o out.safetensors --format w4a8 --lora a.safetensors "
             "--lora b.safetensors:0.5\n"));
-    command.callback([options, &run] { run = [options] { return quantize(*options); }; });
+    command.callback([options, group_size, levels, &run] {
+        options->has_w4a8_options = group_size->count() + levels->count() > 0;
+        run = [options] { return quantize(*options); };
+    });
 }
 
 }  // namespace ckitchen::cli

@@ -9,6 +9,7 @@
 #include "cases/check.hpp"
 #include "cases/generate.hpp"
 #include "commands.hpp"
+#include "standard_output.hpp"
 #include "text.hpp"
 
 namespace ckitchen::cli {
@@ -19,6 +20,7 @@ struct VerifyOptions {
     std::string problem;
     int count = 32;
     std::uint64_t seed = 1;
+    bool quiet = false;
     BackendOptions backend;
 };
 
@@ -61,7 +63,7 @@ bool verify_operator(cases::Device& device, const cases::Op& op, const VerifyOpt
     if (!wrong.empty()) std::printf(", %zu wrong", wrong.size());
     std::printf(", %s\n", seconds_text(seconds_since(start)).c_str());
     for (std::size_t i = 0; i < wrong.size() && i < kMostLines; ++i) std::printf("  %s\n", wrong[i].c_str());
-    std::fflush(stdout);
+    flush_standard_output();
     return wrong.empty();
 }
 
@@ -114,6 +116,7 @@ void add_verify(CLI::App& app, Run& run) {
         ->check(CLI::Range(1, 1000000))
         ->capture_default_str();
     command.add_option("--seed", options->seed, "another seed makes other problems")->capture_default_str();
+    add_quiet(command, options->quiet);
     options->backend.add_to(command);
     command.footer(examples(
         "  ckitchen verify\n"

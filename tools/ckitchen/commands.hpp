@@ -30,6 +30,9 @@ struct BackendOptions {
     SessionOptions session() const;
 };
 
+// -q, which every command takes: no progress on stderr, warnings and errors only.
+void add_quiet(CLI::App& command, bool& quiet);
+
 // Text for --help that keeps its line breaks.
 std::string examples(const std::string& lines);
 

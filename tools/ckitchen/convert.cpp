@@ -374,7 +374,7 @@ Conversion convert(const Checkpoint& input, const Session& session, const Conver
     }
     out.plan = make_plan(input, plan_options);
     check_lora_values(out.plan);
-    for (const UnusedLora& unused : out.plan.unused_loras) progress.notice(unused.text());
+    for (const std::string& notice : out.plan.notices) progress.notice(notice);
     while (true) {
         const std::vector<std::size_t> order = disk_order(out.plan, input);
         progress.restart(out.plan.data_bytes_in);

@@ -16,6 +16,7 @@ enum class Exit : int {
     kNonFinite = 5,  // done, but tensors with NaN or infinity were kept unquantized
     kBackend = 6,    // the library, its backend or the device refused
     kMismatch = 7,   // verify ran and a result was wrong
+    kResources = 8,  // memory, of this machine or of the device, or threads ran out
 };
 
 class Failure : public std::runtime_error {

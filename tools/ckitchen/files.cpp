@@ -174,10 +174,10 @@ void OutputFile::fail(const std::string& what, int error) const {
     throw Failure(Exit::kOutput, printable(path_) + ": " + what + ": " + error_text(error));
 }
 
-void OutputFile::check_target() const {
+std::optional<mode_t> OutputFile::check_target() const {
     struct stat status = {};
     if (::stat(target_.c_str(), &status) != 0) {
-        if (errno == ENOENT) return;
+        if (errno == ENOENT) return std::nullopt;
         fail("cannot be used as the output", errno);
     }
     const FileId id = {status.st_dev, status.st_ino};
@@ -191,6 +191,13 @@ void OutputFile::check_target() const {
     if ((status.st_mode & 0222) == 0)
         throw Failure(Exit::kOutput, printable(path_) + ": exists and is read-only");
     if (::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail("cannot be replaced", errno);
+    return status.st_mode & 0777;
+}
+
+void OutputFile::take_mode(std::optional<mode_t> mode) {
+    struct stat status = {};
+    if (!mode || (::fstat(fd_, &status) == 0 && (status.st_mode & 0777) == *mode)) return;
+    if (::fchmod(fd_, *mode) != 0) fail("cannot give the permissions of the file that it replaces", errno);
 }
 
 OutputFile::OutputFile(const std::string& path, std::vector<FileId> inputs)
@@ -198,7 +205,7 @@ OutputFile::OutputFile(const std::string& path, std::vector<FileId> inputs)
     if (path_.empty()) throw Failure(Exit::kOutput, "the output's name is empty");
     target_ = resolve_link(path_);
     directory_ = directory_of(target_);
-    check_target();
+    const std::optional<mode_t> mode = check_target();
     for (int attempt = 0; attempt < 100 && fd_ < 0; ++attempt) {
         temporary_ = directory_ + "/.ckitchen-" + random_suffix() + ".tmp";
         slot_ = arm_slot(temporary_);
@@ -210,10 +217,20 @@ OutputFile::OutputFile(const std::string& path, std::vector<FileId> inputs)
         if (error != EEXIST) fail("cannot create a file in " + in_quotes(directory_), error);
     }
     if (fd_ < 0) fail("cannot create a file in " + in_quotes(directory_), EEXIST);
+    // Now, not at the end: what was private is not readable meanwhile.
+    try {
+        take_mode(mode);
+    } catch (...) {
+        remove_temporary();
+        throw;
+    }
 }
 
 OutputFile::~OutputFile() {
-    if (fd_ < 0) return;
+    if (fd_ >= 0) remove_temporary();
+}
+
+void OutputFile::remove_temporary() {
     ::close(fd_);
     ::unlink(temporary_.c_str());
     disarm_slot(slot_);
@@ -248,7 +265,7 @@ void OutputFile::write(std::uint64_t offset, std::span<const std::byte> data) {
 void OutputFile::commit() {
     if (::fsync(fd_) != 0) fail("cannot write", errno);
     // Once more: somebody may have moved an input to this name meanwhile.
-    check_target();
+    take_mode(check_target());
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot rename the finished file", errno);
     disarm_slot(slot_);
     ::close(fd_);

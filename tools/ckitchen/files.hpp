@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,7 +51,8 @@ class InputFile {
 std::string read_text(const std::string& path, std::uint64_t limit, FileId* id = nullptr);
 
 // A file that is written beside its final name and renamed at the end. Until commit() the final name is
-// untouched; when the object dies uncommitted, or SIGINT, SIGTERM, SIGHUP or SIGPIPE ends the process, the
+// untouched. A file that is replaced hands its permissions on, a new one has those that the umask leaves.
+// When the object dies uncommitted, or SIGINT, SIGTERM, SIGHUP or SIGPIPE ends the process, the
 // temporary file is removed. A process that is killed outright leaves a ".ckitchen-*.tmp" file, never the
 // final name.
 class OutputFile {
@@ -75,7 +77,10 @@ class OutputFile {
 
   private:
     [[noreturn]] void fail(const std::string& what, int error) const;
-    void check_target() const;
+    // The permissions of the file that will be replaced; nothing when there is none.
+    std::optional<mode_t> check_target() const;
+    void take_mode(std::optional<mode_t> mode);
+    void remove_temporary();
 
     std::string path_;       // as the user wrote it
     std::string target_;     // with symbolic links resolved

@@ -44,24 +44,23 @@ bool parse_group(const json& value, const char* field, int fallback, int& out, s
     return true;
 }
 
-std::string file_of(const SafetensorsFile& file) {
-    return printable(file.path()) + ": ";
+// The parsed value of one file's metadata entry; an empty object when it has none, or, with a reason in
+// `fault`, one that cannot be used.
+json file_quantization_metadata(const SafetensorsFile& file, std::string& fault) {
+    fault.clear();
+    const auto found = file.metadata().find(std::string(kQuantizationKey));
+    if (found == file.metadata().end()) return json::object();
+    json value;
+    if (parse_strict_json(found->second, kMetadataDepth, value, fault)) {
+        if (value.is_object() && (!value.contains("layers") || value["layers"].is_object())) return value;
+        fault = "is not an object with \"layers\"";
+    }
+    return json::object();
 }
 
-// The parsed value of one file's metadata entry; null when it has none.
 json file_quantization_metadata(const SafetensorsFile& file) {
-    const auto found = file.metadata().find(std::string(kQuantizationKey));
-    if (found == file.metadata().end()) return nullptr;
-    json value;
-    std::string error;
-    if (!parse_strict_json(found->second, kMetadataDepth, value, error)) {
-        throw Failure(Exit::kInput, file_of(file) + "metadata _quantization_metadata " + error);
-    }
-    if (!value.is_object() || (value.contains("layers") && !value["layers"].is_object())) {
-        throw Failure(Exit::kInput,
-                      file_of(file) + "metadata _quantization_metadata is not an object with \"layers\"");
-    }
-    return value;
+    std::string fault;
+    return file_quantization_metadata(file, fault);
 }
 
 // A layer's marker as text. Markers of the formats that this program writes come out as it writes them, so
@@ -209,7 +208,7 @@ QuantizedLayers find_quantized_layers(const Checkpoint& checkpoint) {
     QuantizedLayers layers;
     for (const auto& file : checkpoint.files()) {
         const json metadata = file_quantization_metadata(*file);
-        if (!metadata.is_object() || !metadata.contains("layers")) continue;
+        if (!metadata.contains("layers")) continue;
         for (const auto& [name, value] : metadata["layers"].items()) {
             Marker marker;
             std::string error;
@@ -235,7 +234,9 @@ QuantizedLayers find_quantized_layers(const Checkpoint& checkpoint) {
     }
     for (auto& [name, layer] : layers) {
         const std::string weight = name + std::string(kWeightSuffix);
-        if (checkpoint.find(weight) != nullptr) layer.tensors.push_back(weight);
+        const SourceTensor* const found = checkpoint.find(weight);
+        if (found != nullptr) layer.tensors.push_back(weight);
+        layer.is_quantized = layer.marker || (found != nullptr && !is_quantizable_float(found->info->dtype));
         if (layer.marker) {
             layer.marker_error.clear();
         } else if (layer.marker_error.empty()) {
@@ -270,7 +271,6 @@ QuantizationMetadata quantization_metadata(const Checkpoint& checkpoint) {
     QuantizationMetadata out;
     for (const auto& file : checkpoint.files()) {
         const json metadata = file_quantization_metadata(*file);
-        if (!metadata.is_object()) continue;
         for (const auto& [key, value] : metadata.items()) {
             if (key == "layers") {
                 for (const auto& [layer, marker] : value.items())
@@ -281,6 +281,18 @@ QuantizationMetadata quantization_metadata(const Checkpoint& checkpoint) {
         }
     }
     return out;
+}
+
+std::vector<std::string> quantization_metadata_faults(const Checkpoint& checkpoint) {
+    std::vector<std::string> lines;
+    for (const auto& file : checkpoint.files()) {
+        std::string fault;
+        file_quantization_metadata(*file, fault);
+        if (fault.empty()) continue;
+        lines.push_back(printable(file->path()) + ": metadata " + std::string(kQuantizationKey) + ' ' +
+                        fault + ": it is not read; layers without a marker tensor count as not marked");
+    }
+    return lines;
 }
 
 bool resolve_layer(const Checkpoint& checkpoint, const std::string& name, const QuantizedLayer& layer,

@@ -46,10 +46,12 @@ struct QuantizedLayer {
     // Nothing when the layer has tensors of a quantized layer but no readable marker.
     std::optional<Marker> marker;
     std::string marker_error;          // why there is none, "" when there is one
+    bool is_quantized = false;         // by its marker, or by a weight that is no float
     std::vector<std::string> tensors;  // names that belong to the layer: weight, scales, marker; not the bias
 };
 
-// By layer name. Fails with Exit::kInput when "_quantization_metadata" is not what it should be.
+// By layer name. A file's "_quantization_metadata" that is not what it should be is passed over: the marker
+// tensors are enough.
 using QuantizedLayers = std::map<std::string, QuantizedLayer, std::less<>>;
 QuantizedLayers find_quantized_layers(const Checkpoint& checkpoint);
 
@@ -61,9 +63,11 @@ struct QuantizationMetadata {
     std::string text() const;
 };
 
-// Of all files together, the first file's where two disagree. Fails with Exit::kInput when it is not what it
-// should be.
+// Of all files together, the first file's where two disagree; without what is not what it should be.
 QuantizationMetadata quantization_metadata(const Checkpoint& checkpoint);
+
+// A line for each file whose "_quantization_metadata" was passed over.
+std::vector<std::string> quantization_metadata_faults(const Checkpoint& checkpoint);
 
 // Shapes and tensors of a layer in a format that this program decodes.
 struct DecodableLayer {

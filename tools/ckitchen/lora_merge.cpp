@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <system_error>
 #include <thread>
 
 #include "failure.hpp"
@@ -87,13 +88,19 @@ void accumulate(const float* up, std::size_t ranks, const float* down, std::size
     }
 }
 
-// Calls body(first, last) for parts of [0, count), one on each thread.
+// Calls body(first, last) for parts of [0, count), one on each thread, or on this one where the system gives
+// no further thread.
 template <typename Body>
 void in_parallel(unsigned threads, std::size_t count, const Body& body) {
     const std::size_t parts = std::clamp<std::size_t>(count, 1, threads);
     std::vector<std::jthread> helpers;
     for (std::size_t part = 1; part < parts; ++part) {
-        helpers.emplace_back([&, part] { body(count * part / parts, count * (part + 1) / parts); });
+        const auto work = [&, part] { body(count * part / parts, count * (part + 1) / parts); };
+        try {
+            helpers.emplace_back(work);
+        } catch (const std::system_error&) {
+            work();
+        }
     }
     body(0, count / parts);
 }

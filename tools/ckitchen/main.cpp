@@ -1,10 +1,10 @@
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "commands.hpp"
+#include "standard_output.hpp"
 #include "text.hpp"
 
 namespace ckitchen::cli {
@@ -19,7 +19,11 @@ constexpr const char* kExitStatuses =
     "  4  the output cannot be written\n"
     "  5  done, but tensors with NaN or infinity were kept unquantized\n"
     "  6  the library, its backend or the device refused\n"
-    "  7  verify found a wrong result\n";
+    "  7  verify found a wrong result\n"
+    "  8  memory, of this machine or of the device, or threads ran out\n";
+
+// Arguments are echoed in errors, cut at this many bytes.
+constexpr std::size_t kEchoedBytes = 300;
 
 int fail(Exit status, const std::string& message) {
     std::fprintf(stderr, "ckitchen: error: %s\n", message.c_str());
@@ -33,6 +37,23 @@ std::string one_line(std::string text) {
     }
     while (text.ends_with(' ')) text.pop_back();
     return text;
+}
+
+// The first argument where a command's name should be and none is; nullptr when that is not the mistake.
+const char* unknown_command(const CLI::App& app, int argc, char** argv) {
+    if (argc < 2 || argv[1][0] == '-') return nullptr;
+    for (const CLI::App* command : app.get_subcommands({})) {
+        if (command->get_name() == argv[1]) return nullptr;
+    }
+    return argv[1];
+}
+
+std::string command_list(const CLI::App& app) {
+    std::string names;
+    for (const CLI::App* command : app.get_subcommands({})) {
+        names += (names.empty() ? "" : ", ") + command->get_name();
+    }
+    return names;
 }
 
 std::string version_text() {
@@ -53,17 +74,21 @@ int run_program(int argc, char** argv) {
     add_info(app, run);
     add_verify(app, run);
     add_bench(app, run);
+    if (const char* const name = unknown_command(app, argc, argv)) {
+        throw Failure(Exit::kUsage, "there is no command " + in_quotes(name) + ", only " + command_list(app) +
+                                        " (see ckitchen --help)");
+    }
+    Exit status = Exit::kOk;
     try {
         app.parse(argc, argv);
+        status = run();
     } catch (const CLI::Success& success) {  // --help, --version
         app.exit(success);
-        return 0;
     } catch (const CLI::ParseError& error) {
-        return fail(Exit::kUsage, printable(one_line(error.what()), 1000) + " (see ckitchen --help)");
+        throw Failure(Exit::kUsage,
+                      printable(one_line(error.what()), kEchoedBytes) + " (see ckitchen --help)");
     }
-    const Exit status = run();
-    if (std::fflush(stdout) != 0)
-        return fail(Exit::kOutput, std::string("cannot write to stdout: ") + std::strerror(errno));
+    flush_standard_output();
     return static_cast<int>(status);
 }
 
@@ -77,8 +102,13 @@ int main(int argc, char** argv) {
     } catch (const Failure& failure) {
         return fail(failure.status(), failure.what());
     } catch (const std::bad_alloc&) {
-        return fail(Exit::kInternal, "out of memory");
+        return fail(Exit::kResources, "out of memory");
+    } catch (const std::system_error& error) {
+        // What std::thread throws where the system gives it no thread.
+        if (error.code() == std::errc::resource_unavailable_try_again)
+            return fail(Exit::kResources, "the system gives no further thread");
+        return fail(Exit::kInternal, printable(error.what(), kEchoedBytes));
     } catch (const std::exception& exception) {
-        return fail(Exit::kInternal, printable(exception.what(), 1000));
+        return fail(Exit::kInternal, printable(exception.what(), kEchoedBytes));
     }
 }

@@ -1,8 +1,3 @@
-#if defined(__GNUC__) && !defined(__clang__)
-// With a sanitizer, gcc 12 takes moves inside std::regex for reads of uninitialized memory (its bug 105562).
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
 #include "plan.hpp"
 
 #include <algorithm>
@@ -26,7 +21,7 @@ struct KeepRow {
     std::string_view pattern;
 };
 
-// Written out instead of one regular expression: std::regex recurses per character, and names are hostile.
+// Written out instead of one regular expression: each row has its own text for the report.
 constexpr std::array kKeepRows = {
     KeepRow{Match::kContains, "embed", ".*embed.*"},
     KeepRow{Match::kContains, "norm", ".*norm.*"},
@@ -138,9 +133,11 @@ class Planner {
         const TensorInfo& info = *source.info;
         if (const auto owner = layer_of_.find(info.name); owner != layer_of_.end()) {
             const QuantizedLayer& layer = layers_.find(owner->second)->second;
-            return because(out, Keep::kAlreadyQuantized,
-                           "layer " + in_quotes(owner->second) + ", " +
-                               (layer.marker ? printable(layer.marker->format) : std::string("no marker")));
+            const std::string name = "layer " + in_quotes(owner->second) + ", ";
+            if (layer.marker)
+                return because(out, Keep::kAlreadyQuantized, name + printable(layer.marker->format));
+            if (layer.is_quantized) return because(out, Keep::kAlreadyQuantized, name + "no marker");
+            return because(out, Keep::kUnmarked, name + layer.marker_error);
         }
         if (!info.name.ends_with(kWeightSuffix)) return because(out, Keep::kNotWeight, "");
         if (!is_quantizable_float(info.dtype)) {
@@ -253,6 +250,21 @@ void attach_loras(Plan& plan) {
     for (const auto& file : plan.options.loras) attach_lora(*file, names, plan);
 }
 
+// A tensor that the user may have expected to be quantized is named.
+std::vector<std::string> notices_of(const Checkpoint& checkpoint, const Plan& plan) {
+    std::vector<std::string> notices = quantization_metadata_faults(checkpoint);
+    for (const PlannedTensor& tensor : plan.tensors) {
+        const TensorInfo& info = *tensor.source->info;
+        if (tensor.quantize || tensor.reason != Keep::kUnmarked || !info.name.ends_with(kWeightSuffix))
+            continue;
+        notices.push_back(printable(tensor.source->file->path()) + ": tensor " + in_quotes(info.name) +
+                          " is kept as it is: " + tensor.detail + ", and its dtype is " +
+                          std::string(dtype_name(info.dtype)));
+    }
+    for (const UnusedLora& unused : plan.unused_loras) notices.push_back(unused.text());
+    return notices;
+}
+
 }  // namespace
 
 std::string_view keep_text(Keep reason) {
@@ -273,6 +285,8 @@ std::string_view keep_text(Keep reason) {
             return "width does not fit";
         case Keep::kAlreadyQuantized:
             return "already quantized";
+        case Keep::kUnmarked:
+            return "quantized or not: no marker";
         case Keep::kNonFinite:
             return "NaN or infinity";
         case Keep::kMagnitude:
@@ -299,29 +313,14 @@ std::string_view keep_key(Keep reason) {
             return "width";
         case Keep::kAlreadyQuantized:
             return "already_quantized";
+        case Keep::kUnmarked:
+            return "unmarked";
         case Keep::kNonFinite:
             return "non_finite";
         case Keep::kMagnitude:
             return "magnitude";
     }
     return "";
-}
-
-NamePattern::NamePattern(const std::string& option, const std::string& pattern) : text_(pattern) {
-    try {
-        regex_ = std::regex(pattern, std::regex::ECMAScript | std::regex::optimize);
-    } catch (const std::regex_error&) {
-        throw Failure(Exit::kUsage, option + " " + in_quotes(pattern) + ": is not a regular expression");
-    }
-}
-
-bool NamePattern::matches(const std::string& name) const {
-    try {
-        return std::regex_search(name, regex_);
-    } catch (const std::regex_error&) {
-        throw Failure(Exit::kUsage,
-                      "the pattern " + in_quotes(text_) + " is too complex for the name " + in_quotes(name));
-    }
 }
 
 std::string_view default_keep_pattern(std::string_view name) {
@@ -404,6 +403,7 @@ Plan make_plan(const Checkpoint& checkpoint, const PlanOptions& options) {
         plan.tensors.push_back(std::move(tensor));
     }
     attach_loras(plan);
+    plan.notices = notices_of(checkpoint, plan);
     for (const OutputTensor& output : plan.outputs) {
         std::uint64_t bytes = 0;
         tensor_bytes(output.dtype, output.shape, bytes);

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "layers.hpp"
 #include "lora.hpp"
+#include "name_pattern.hpp"
 #include "safetensors.hpp"
 
 namespace ckitchen::cli {
@@ -27,6 +27,7 @@ enum class Keep {
     kName,              // a name that the default list keeps
     kDivisibility,      // K does not fit the format, the group or the rotation
     kAlreadyQuantized,  // a quantized layer's weight, scale or marker
+    kUnmarked,          // a float weight with a quantized layer's tensors beside it, or those tensors
     kNonFinite,         // NaN or infinity
     kMagnitude,         // 2^100 or more, for which the W4A8 scales are not defined
 };
@@ -35,19 +36,6 @@ enum class Keep {
 std::string_view keep_text(Keep reason);
 // One word for the JSON report, for example "name".
 std::string_view keep_key(Keep reason);
-
-// A regular expression (ECMAScript) that is searched in the whole name.
-class NamePattern {
-  public:
-    // Fails with Exit::kUsage when `pattern` is no regular expression; `option` is named in the text.
-    NamePattern(const std::string& option, const std::string& pattern);
-    bool matches(const std::string& name) const;
-    const std::string& text() const { return text_; }
-
-  private:
-    std::string text_;
-    std::regex regex_;
-};
 
 // The part of the default list that keeps this name, for example ".*norm.*"; "" when none does. A name is
 // kept when one of its dot-separated segments matches, without regard to case, one of
@@ -95,6 +83,7 @@ struct Plan {
     std::vector<PlannedTensor> tensors;  // every tensor of the input, by name
     std::vector<OutputTensor> outputs;
     std::vector<UnusedLora> unused_loras;  // by file, then by module
+    std::vector<std::string> notices;      // a line each of what the user should know beside the table
     Metadata metadata;
     std::uint64_t data_bytes_in = 0;
     std::uint64_t data_bytes_out = 0;
@@ -112,9 +101,8 @@ std::vector<OutputTensor> layer_outputs(const PlanOptions& options, const Planne
 std::int64_t codebook_sample_rows(std::int64_t n, std::int64_t k);
 std::int64_t codebook_sample_row(std::int64_t n, std::int64_t rows, std::int64_t i);
 
-// Fails with Exit::kUsage for options that contradict each other and with Exit::kInput for a checkpoint whose
-// quantization metadata is broken or that a LoRA file does not fit (see make_lora_term()). `checkpoint` must
-// outlive the plan.
+// Fails with Exit::kUsage for options that contradict each other and with Exit::kInput for a checkpoint that
+// a LoRA file does not fit (see make_lora_term()). `checkpoint` must outlive the plan.
 Plan make_plan(const Checkpoint& checkpoint, const PlanOptions& options);
 
 }  // namespace ckitchen::cli

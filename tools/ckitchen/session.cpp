@@ -30,7 +30,7 @@ std::string backend_name(ck_backend backend) {
 
 void check(ck_status status, const std::string& what) {
     if (status == CK_OK) return;
-    throw Failure(Exit::kBackend,
+    throw Failure(status == CK_ERROR_OUT_OF_MEMORY ? Exit::kResources : Exit::kBackend,
                   what + ": " + ck_status_string(status) + ": " + printable(ck_last_error(), 1000));
 }
 

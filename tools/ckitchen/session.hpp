@@ -21,7 +21,8 @@ struct SessionOptions {
 ck_backend parse_backend(const std::string& name);
 std::string backend_name(ck_backend backend);
 
-// A failed library call as a Failure with Exit::kBackend: what was attempted, the status, the library's text.
+// A failed library call as a Failure with Exit::kBackend, or Exit::kResources when memory ran out: what was
+// attempted, the status, the library's text.
 void check(ck_status status, const std::string& what);
 
 class Session {
