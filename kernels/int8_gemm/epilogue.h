@@ -7,6 +7,21 @@
 
 namespace ckitchen {
 
+// Narrows `args` to the part of K that this workgroup computes and returns its index among those that compute
+// the same part, of which there are `groups`.
+CK_DEVICE uint32_t int8_gemm_take_part(Int8GemmArgs& args, uint32_t groups) {
+    const uint32_t id = workgroup_id();
+    if (args.splits <= 1) return id;
+    const uint32_t part = as_scalar(id / groups);
+    const uint32_t first = part * args.split_k;
+    const uint32_t left = args.k - first;
+    args.a += first;
+    args.b += first;
+    args.c += static_cast<uint64_t>(args.m) * args.n * 4 * part;
+    args.k = left < args.split_k ? left : args.split_k;
+    return id - part * groups;
+}
+
 // Part of C from one element on, with what belongs to its rows and columns. Everything in it is uniform over
 // the workgroup; rows and columns count from the part's first element. kPlace: what C, scales and bias may
 // assume of their addresses.

@@ -43,9 +43,10 @@ struct Int8GemmGemv {
     static_assert(kWavesM == 1 && kDepth == kWaveSize * 16 && kResults <= kWaveSize,
                   "one result or less for a lane");
 
-    static CK_DEVICE void run(const Int8GemmArgs& args, LocalPointer<uint8_t>) {
-        const int64_t first_column =
-            static_cast<int64_t>(workgroup_id()) * kColumns + wave_id() * kWaveColumns;
+    static CK_DEVICE void run(const Int8GemmArgs& whole_args, LocalPointer<uint8_t>) {
+        Int8GemmArgs args = whole_args;
+        const uint32_t id = int8_gemm_take_part(args, args.tiles_n);
+        const int64_t first_column = static_cast<int64_t>(id) * kColumns + wave_id() * kWaveColumns;
         if (first_column >= args.n) return;
         Pointer weights[kWaveColumns];
         CK_UNROLL

@@ -25,6 +25,9 @@ enum Int8GemmType : uint32_t {
     kInt8GemmInt32 = 4,  // output only: the accumulators, scales and bias are not read
 };
 
+// Workgroups of a launch of a row without limit on leading dimensions; each goes on to further tiles.
+constexpr uint32_t kInt8GemmWideGroups = 65535;
+
 // C[m,n] = cast((float(sum_k A[m,k] * B[n,k]) * scale_a[m]) * scale_b[n] + bias[n]). Leading dimensions count
 // elements. A kernel requires m >= 1 and n >= 1 and the limits of its row; k = 0 is valid where the row says
 // so.
@@ -48,8 +51,11 @@ struct Int8GemmArgs {
     uint32_t tiles_m;         // from int8_gemm_grid
     uint32_t tiles_n;         // from int8_gemm_grid
     uint32_t group_m;         // rows of tiles that one group of the launch order covers, at least 1
+    uint32_t splits;          // parts of K, each with workgroups of its own; 1: none
+    uint32_t split_k;         // of a part, from int8_gemm_split_k; the last one may be shorter
 };
 
-static_assert(sizeof(Int8GemmArgs) == 120, "the kernels read this layout");
+// With splits > 1, c is int32 [splits, m, n], ldc is n and output_type kInt8GemmInt32: part after part.
+static_assert(sizeof(Int8GemmArgs) == 128, "the kernels read this layout");
 
 }  // namespace ckitchen

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <string_view>
 
 #include "int8_gemm_args.h"
 
@@ -58,7 +59,7 @@ enum class Int8GemmRefusal : std::uint8_t {
 };
 
 struct Int8GemmGrid {
-    std::uint32_t groups = 0;   // workgroups in x; y and z are 1
+    std::uint32_t groups = 0;   // workgroups in x of each part of K; y and z are 1
     std::uint32_t threads = 0;  // work-items of a workgroup in x; y and z are 1
     std::uint32_t tiles_m = 0;  // for Int8GemmArgs
     std::uint32_t tiles_n = 0;
@@ -71,9 +72,15 @@ constexpr std::int64_t int8_gemm_tiles(std::int64_t size, std::uint32_t tile) {
     return size / tile + (size % tile != 0 ? 1 : 0);
 }
 
-// A launch has fewer than 2^32 work-items in x.
+// Does a workgroup go on to further tiles?
+constexpr bool int8_gemm_loops(const Int8GemmRow& row) {
+    return row.wide && row.kind != Int8GemmKind::MmaAsync && row.kind != Int8GemmKind::Gemv;
+}
+
+// A launch has fewer than 2^32 work-items in x, and tiles are numbered in 32 bits.
 constexpr bool int8_gemm_grid_fits(const Int8GemmRow& row, std::int64_t tiles_m, std::int64_t tiles_n) {
-    const std::int64_t limit = (std::int64_t{1} << 32) / row.threads - 1;
+    const std::int64_t limit =
+        (std::int64_t{1} << 32) / (int8_gemm_loops(row) ? 1 : static_cast<std::int64_t>(row.threads)) - 1;
     return tiles_m <= limit && tiles_n <= limit && tiles_m <= limit / tiles_n;
 }
 
@@ -106,7 +113,38 @@ constexpr Int8GemmGrid int8_gemm_grid(const Int8GemmRow& row, std::int64_t m, st
     const bool gemv = row.kind == Int8GemmKind::Gemv;
     const auto tiles_m = static_cast<std::uint32_t>(gemv ? 1 : detail::int8_gemm_tiles(m, row.tile_m));
     const auto tiles_n = static_cast<std::uint32_t>(detail::int8_gemm_tiles(n, row.tile_n));
-    return {tiles_m * tiles_n, row.threads, tiles_m, tiles_n, 8};
+    const std::uint32_t tiles = tiles_m * tiles_n;
+    const std::uint32_t groups =
+        detail::int8_gemm_loops(row) && tiles > kInt8GemmWideGroups ? kInt8GemmWideGroups : tiles;
+    return {groups, row.threads, tiles_m, tiles_n, 8};
+}
+
+// How K is cut where a problem has too few tiles for a GPU.
+struct Int8GemmSplit {
+    std::uint32_t splits = 1;
+    std::uint32_t split_k = 0;  // of a part, a multiple of the row's step
+};
+
+// For a problem that the row takes, on a device of so many compute units (WGPs; 0: not known). A unit
+// computes well with 16 waves; a part is worth its sums, written and read once more, if it is at least four
+// steps deep. PTX rows are not split.
+constexpr Int8GemmSplit int8_gemm_split(const Int8GemmRow& row, std::int64_t m, std::int64_t n,
+                                        std::int64_t k, std::int32_t compute_units) {
+    constexpr std::uint32_t kWavesWanted = 16;
+    constexpr std::uint32_t kFewestSteps = 4;
+    const auto depth = static_cast<std::uint32_t>(k);
+    const Int8GemmSplit whole{1, depth};
+    if (std::string_view(row.feature).substr(0, 4) == "ptx_" || compute_units <= 0) return whole;
+    const Int8GemmGrid grid = int8_gemm_grid(row, m, n);
+    const std::uint32_t wanted = static_cast<std::uint32_t>(compute_units) * kWavesWanted * 32 / row.threads;
+    const std::uint32_t steps = depth / row.tile_k + (depth % row.tile_k != 0 ? 1 : 0);
+    const std::uint32_t by_groups = wanted / grid.groups;
+    const std::uint32_t by_depth = steps / kFewestSteps;
+    const std::uint32_t most = by_groups < by_depth ? by_groups : by_depth;
+    if (most < 2) return whole;
+    const std::uint32_t part = (steps + most - 1) / most;  // steps
+    const std::uint32_t splits = (steps + part - 1) / part;
+    return {splits, part * row.tile_k};
 }
 
 }  // namespace ckitchen

@@ -166,7 +166,7 @@ struct Int8GemmMmaAsync {
     static constexpr int kLocalBytes = Core::kLocalBytes;
 
     static CK_DEVICE void run(const Int8GemmArgs& args, LocalPointer<uint8_t> local) {
-        const Int8GemmTileOrigin origin = int8_gemm_tile_origin(args, kRows, kColumns);
+        const Int8GemmTileOrigin origin = int8_gemm_tile_origin(args, workgroup_id(), kRows, kColumns);
         Int8GemmAsyncStage<kRows, Core> a;
         Int8GemmAsyncStage<kColumns, Core> b;
         a.open(args.a, origin.row, args.m, args.lda);

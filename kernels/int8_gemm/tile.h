@@ -22,9 +22,8 @@ struct Int8GemmTileOrigin {
     int64_t column;
 };
 
-CK_DEVICE Int8GemmTileOrigin int8_gemm_tile_origin(const Int8GemmArgs& args, uint32_t tile_rows,
+CK_DEVICE Int8GemmTileOrigin int8_gemm_tile_origin(const Int8GemmArgs& args, uint32_t id, uint32_t tile_rows,
                                                    uint32_t tile_columns) {
-    const uint32_t id = workgroup_id();
     const uint32_t per_group = args.group_m * args.tiles_n;
     const uint32_t group = as_scalar(id / per_group);
     const uint32_t within = id - group * per_group;
@@ -151,14 +150,30 @@ CK_DEVICE void int8_gemm_write_tile(const Int8GemmArgs& args, const Core& core, 
     }
 }
 
-// Offset is an unsigned integer that holds a tile's rows times the leading dimension.
+// Calls tile(args, id) for each tile of this workgroup: one, or, in the rows for everything, as many as it
+// takes. Offset is an unsigned integer that holds a tile's rows times the leading dimension.
+template <typename Offset, typename Tile>
+CK_DEVICE void int8_gemm_for_tiles(const Int8GemmArgs& whole, Tile tile) {
+    Int8GemmArgs args = whole;
+    const uint32_t tiles = args.tiles_m * args.tiles_n;
+    uint32_t id = int8_gemm_take_part(args, tiles);
+    if constexpr (sizeof(Offset) == 8) {
+        CK_NO_UNROLL
+        for (; tiles - id > kInt8GemmWideGroups; id += kInt8GemmWideGroups) {
+            tile(args, id);
+            local_barrier();
+        }
+    }
+    tile(args, id);
+}
+
 template <typename Core, typename Offset>
-CK_DEVICE void int8_gemm_tile(const Int8GemmArgs& args, LocalPointer<uint8_t> local) {
+CK_DEVICE void int8_gemm_one_tile(const Int8GemmArgs& args, uint32_t id, LocalPointer<uint8_t> local) {
     constexpr uint32_t kTileK = Core::kTileK;
     constexpr uint32_t kBytesA = Core::kTileM * Core::kStride;
     constexpr uint32_t kBytesStep = (Core::kTileM + Core::kTileN) * Core::kStride;
 
-    const Int8GemmTileOrigin origin = int8_gemm_tile_origin(args, Core::kTileM, Core::kTileN);
+    const Int8GemmTileOrigin origin = int8_gemm_tile_origin(args, id, Core::kTileM, Core::kTileN);
     Int8GemmStage<Core::kTileM, Core::kTileK, Core::kThreads, Offset> a;
     Int8GemmStage<Core::kTileN, Core::kTileK, Core::kThreads, Offset> b;
     a.open(args.a, origin.row, args.m, args.lda);
@@ -203,6 +218,13 @@ CK_DEVICE void int8_gemm_tile(const Int8GemmArgs& args, LocalPointer<uint8_t> lo
         next += kTileK;
     }
     int8_gemm_write_tile<ElementPlace::Anywhere>(args, core, origin, local);
+}
+
+template <typename Core, typename Offset>
+CK_DEVICE void int8_gemm_tile(const Int8GemmArgs& args, LocalPointer<uint8_t> local) {
+    int8_gemm_for_tiles<Offset>(args, [&](const Int8GemmArgs& part, uint32_t id) CK_INLINE_LAMBDA {
+        int8_gemm_one_tile<Core, Offset>(part, id, local);
+    });
 }
 
 }  // namespace ckitchen

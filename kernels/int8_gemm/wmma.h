@@ -262,11 +262,11 @@ struct Int8GemmWmmaCore {
 // its beginning stores for the next one. Where it holds one step, the next one waits in registers, and waves
 // arrive at the barrier before it as soon as they have read the last operands.
 template <typename Core, typename Offset>
-CK_DEVICE void int8_gemm_wmma_tile(const Int8GemmArgs& args, LocalPointer<uint8_t> local) {
+CK_DEVICE void int8_gemm_wmma_tile(const Int8GemmArgs& args, uint32_t id, LocalPointer<uint8_t> local) {
     constexpr uint32_t kTileK = Core::kTileK;
     constexpr uint32_t kBytesA = Core::kTileM * Core::kStride;
 
-    const Int8GemmTileOrigin origin = int8_gemm_tile_origin(args, Core::kTileM, Core::kTileN);
+    const Int8GemmTileOrigin origin = int8_gemm_tile_origin(args, id, Core::kTileM, Core::kTileN);
     Int8GemmStage<Core::kTileM, Core::kTileK, Core::kThreads, Offset> a;
     Int8GemmStage<Core::kTileN, Core::kTileK, Core::kThreads, Offset> b;
     a.open(args.a, origin.row, args.m, args.lda);
@@ -339,7 +339,9 @@ struct Int8GemmWmma {
     static constexpr int kLocalBytes = Core::kLocalBytes;
 
     static CK_DEVICE void run(const Int8GemmArgs& args, LocalPointer<uint8_t> local) {
-        int8_gemm_wmma_tile<Core, Offset>(args, local);
+        int8_gemm_for_tiles<Offset>(args, [&](const Int8GemmArgs& part, uint32_t id) CK_INLINE_LAMBDA {
+            int8_gemm_wmma_tile<Core, Offset>(part, id, local);
+        });
     }
 };
 

@@ -381,7 +381,9 @@ std::string run_far_case(Device& device, void* function, const Int8GemmRow& row,
                       0,
                       grid.tiles_m,
                       grid.tiles_n,
-                      grid.group_m};
+                      grid.group_m,
+                      1,
+                      static_cast<std::uint32_t>(k)};
     device.launch(function, grid.groups, grid.threads, args);
     std::string error;
     std::vector<std::uint16_t> result(n);
@@ -438,6 +440,10 @@ std::vector<Case> cases_for(const Int8GemmRow& row, Random& random) {
     if (!gemv) {
         cases.push_back({17 * tm + 1, tn + 1, 16, 0, 0, 0, 0, kInt8GemmBfloat16, kInt8GemmNone, false, false,
                          false, false});
+        // More tiles than workgroups: some compute two.
+        if (detail::int8_gemm_loops(row))
+            cases.push_back({kInt8GemmWideGroups * tm + 1, 1, 1, 0, 0, 0, 0, kInt8GemmInt32, kInt8GemmNone,
+                             true, true, false, false});
     }
     return cases;
 }

@@ -104,6 +104,8 @@ void check_refusals() {
     expect(refusal(tile, shape) == Int8GemmRefusal::None, tile, "as many tiles as a launch takes");
     shape.n += 1;
     expect(refusal(tile, shape) == Int8GemmRefusal::Grid, tile, "one tile more");
+    expect(refusal("wmma11_general", shape) == Int8GemmRefusal::None, "wmma11_general",
+           "any number of tiles");
     shape.m = std::int64_t{1} << 62;
     shape.n = std::int64_t{1} << 62;
     expect(refusal(tile, shape) == Int8GemmRefusal::Grid, tile, "a product that overflows");
@@ -116,8 +118,42 @@ void check_grid() {
            "wmma12_128x256", "129 x 257 is 2 x 2 tiles");
     const Int8GemmGrid one = int8_gemm_grid(*find("dot4_64x64"), 64, 64);
     expect(one.groups == 1 && one.threads == 128, "dot4_64x64", "64 x 64 is one tile");
+    const Int8GemmGrid many = int8_gemm_grid(*find("dot4_general"), std::int64_t{64} << 30, 64);
+    expect(many.groups == kInt8GemmWideGroups && many.tiles_m == 1u << 30, "dot4_general",
+           "workgroups go on to further tiles");
     const Int8GemmGrid vector = int8_gemm_grid(*find("gemv_8"), 8, 33);
     expect(vector.groups == 2 && vector.tiles_m == 1, "gemv_8", "33 columns are two workgroups");
+}
+
+void check_split() {
+    const char* const small = "wmma12_64x64";
+    const Int8GemmRow& tile = *find(small);
+    // 32 units hold 128 workgroups of four waves.
+    const Int8GemmSplit one = int8_gemm_split(tile, 64, 64, 8192, 32);
+    expect(one.splits == 32 && one.split_k == 256, small, "one tile of 128 steps: parts of four steps");
+    const Int8GemmSplit some = int8_gemm_split(tile, 64, 64 * 48, 8192, 32);
+    expect(some.splits == 2 && some.split_k == 4096, small, "48 tiles: two parts");
+    const Int8GemmSplit odd = int8_gemm_split(tile, 64, 64 * 40, 8193, 32);
+    expect(odd.splits == 3 && odd.split_k == 43 * 64, small, "129 steps in three parts");
+    expect(int8_gemm_split(tile, 64, 64 * 65, 8192, 32).splits == 1, small, "enough tiles");
+    expect(int8_gemm_split(tile, 64, 64, 64 * 7, 32).splits == 1, small, "not deep enough");
+    expect(int8_gemm_split(tile, 64, 64, 64 * 7 + 1, 32).splits == 2, small, "just deep enough");
+    expect(int8_gemm_split(tile, 64, 64, 0, 32).splits == 1, small, "no depth");
+    expect(int8_gemm_split(tile, 64, 64, 8192, 0).splits == 1, small, "a device that tells no units");
+    expect(int8_gemm_split(*find("mma_128x128"), 64, 64, 8192, 32).splits == 1, "mma_128x128",
+           "PTX rows are not split");
+    // Every K is covered, by parts none of which is empty.
+    for (const Int8GemmRow& row : kInt8GemmRows) {
+        for (std::int64_t k = 0; k <= 131071; k += 1 + k / 3) {
+            for (const std::int64_t n : {1, 33, 700, 5000}) {
+                const Int8GemmSplit split = int8_gemm_split(row, 1, n, k, 48);
+                const std::int64_t depth = split.split_k;
+                expect(split.splits == 1 || (depth % row.tile_k == 0 && (split.splits - 1) * depth < k &&
+                                             split.splits * depth >= k),
+                       row.name, "the parts make up K");
+            }
+        }
+    }
 }
 
 template <typename Row, std::size_t kCount>
@@ -307,6 +343,7 @@ int main() {
     check_list();
     check_refusals();
     check_grid();
+    check_split();
     check_int8_quantize();
     check_rotate();
     check_w4a8_requant();

@@ -2,9 +2,11 @@
 
 #include "cpu/int8_gemm.hpp"
 #include "int8_gemm/int8_gemm_rows.hpp"
+#include "int8_gemm_sum/int8_gemm_sum_rows.hpp"
 #include "ops/checks.hpp"
 #include "ops/cpu.hpp"
 #include "ops/device_rows.hpp"
+#include "ops/device_workspace.hpp"
 #include "ops/gpu.hpp"
 
 namespace ckitchen::ops {
@@ -45,6 +47,26 @@ bool is_natural(const ck_int8_gemm_args& args) {
            natural(args.bias, args.bias_dtype);
 }
 
+Int8GemmSplit split_of(const ck_context& context, const ck_int8_gemm_args& args, const Int8GemmRow& row) {
+    return int8_gemm_split(row, args.m, args.n, args.k, context.backend->properties().compute_units);
+}
+
+uint64_t partials_bytes(const ck_int8_gemm_args& args, const Int8GemmSplit& split) {
+    return static_cast<uint64_t>(args.m) * static_cast<uint64_t>(args.n) * split.splits * sizeof(int32_t);
+}
+
+Status launch_sum(ck_context& context, const Int8GemmArgs& gemm, uint64_t partials, uint32_t splits,
+                  void* stream) {
+    const Int8GemmSumRow& row = kInt8GemmSumRows[0];
+    Int8GemmSumArgs sum{};
+    sum.gemm = gemm;
+    sum.partials = partials;
+    sum.splits = splits;
+    sum.quads = static_cast<uint32_t>(int8_gemm_sum_quads(gemm.n));
+    return gpu(context).launch(row.kernel, int8_gemm_sum_groups(row, gemm.m, gemm.n), row.threads, &sum,
+                               stream);
+}
+
 Status launch(ck_context& context, const ck_int8_gemm_args& args, const Variant& variant, void* stream) {
     const Int8GemmRow& row = row_of(variant);
     const Int8GemmGrid grid = int8_gemm_grid(row, args.m, args.n);
@@ -68,7 +90,18 @@ Status launch(ck_context& context, const ck_int8_gemm_args& args, const Variant&
     device.tiles_m = grid.tiles_m;
     device.tiles_n = grid.tiles_n;
     device.group_m = grid.group_m;
-    return gpu(context).launch(row.kernel, grid.groups, grid.threads, &device, stream);
+    const Int8GemmSplit split = args.workspace ? split_of(context, args, row) : Int8GemmSplit{};
+    device.splits = split.splits;
+    device.split_k = split.split_k;
+    if (split.splits == 1) return gpu(context).launch(row.kernel, grid.groups, grid.threads, &device, stream);
+    DeviceWorkspace workspace(args.workspace);
+    Int8GemmArgs parts = device;
+    parts.c = workspace.take(partials_bytes(args, split));
+    parts.ldc = args.n;
+    parts.output_type = kInt8GemmInt32;
+    CK_RETURN_IF_ERROR(
+        gpu(context).launch(row.kernel, grid.groups * split.splits, grid.threads, &parts, stream));
+    return launch_sum(context, device, parts.c, split.splits, stream);
 }
 
 }  // namespace
@@ -105,8 +138,13 @@ void Int8Gemm::regions(const Args& args, Regions& regions) {
     regions.optional_input("bias", args.bias, 1, args.n, 0, dtype_size(args.bias_dtype));
 }
 
-uint64_t Int8Gemm::workspace(const ck_context&, const Args& args, const Variant& variant) {
-    return variant.row ? 0 : cpu::int8_gemm_workspace(args);
+uint64_t Int8Gemm::workspace(const ck_context& context, const Args& args, const Variant& variant) {
+    if (!variant.row) return cpu::int8_gemm_workspace(args);
+    const Int8GemmSplit split = split_of(context, args, row_of(variant));
+    if (split.splits == 1) return 0;
+    DeviceWorkspace workspace(nullptr);
+    workspace.take(partials_bytes(args, split));
+    return workspace.needed();
 }
 
 std::span<const DeviceRow> Int8Gemm::device_rows() {
@@ -147,7 +185,9 @@ const char* Int8Gemm::refusal(const Args& args, const Variant& variant) {
     return "unknown";
 }
 
-Status Int8Gemm::prepare(ck_context& context, const Args&, const Variant& variant) {
+Status Int8Gemm::prepare(ck_context& context, const Args& args, const Variant& variant) {
+    if (split_of(context, args, row_of(variant)).splits > 1)
+        CK_RETURN_IF_ERROR(gpu(context).prepare(kInt8GemmSumRows[0].kernel));
     return gpu(context).prepare(row_of(variant).kernel);
 }
 

@@ -25,6 +25,7 @@ struct Int8Gemm {
     static Metrics metrics(const Args& args);
     static const char* refusal(const Args& args, const Variant& variant);
     static Status prepare(ck_context& context, const Args& args, const Variant& variant);
+    // As part of another operator: without a workspace K is not split.
     static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream);
 };
 

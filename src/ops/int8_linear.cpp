@@ -49,6 +49,16 @@ ck_int8_gemm_args gemm_part(const ck_int8_linear_args& args, const QuantizedRows
     return part;
 }
 
+// The product with its own workspace, behind the quantized rows.
+ck_int8_gemm_args gemm_with_workspace(const ck_int8_linear_args& args, const QuantizedRows& rows,
+                                      uint64_t bytes) {
+    ck_int8_gemm_args part = gemm_part(args, rows);
+    if (bytes == 0) return part;
+    part.workspace = static_cast<uint8_t*>(args.workspace) + QuantizedRows::workspace(args.m, args.k);
+    part.workspace_size = bytes;
+    return part;
+}
+
 QuantizedRows rows_of(const ck_int8_linear_args& args) {
     return {args.workspace, args.m, args.k};
 }
@@ -93,8 +103,10 @@ void Int8Linear::regions(const Args& args, Regions& regions) {
     regions.output("y", args.y, args.m, args.n, args.ldy, dtype_size(args.out_dtype));
 }
 
-uint64_t Int8Linear::workspace(const ck_context&, const Args& args, const Variant& variant) {
-    return variant.row ? QuantizedRows::workspace(args.m, args.k) : cpu::int8_linear_workspace(args);
+uint64_t Int8Linear::workspace(const ck_context& context, const Args& args, const Variant& variant) {
+    if (!variant.row) return cpu::int8_linear_workspace(args);
+    return QuantizedRows::workspace(args.m, args.k) +
+           Int8Gemm::workspace(context, gemm_part(args, rows_of(args)), variant);
 }
 
 std::span<const DeviceRow> Int8Linear::device_rows() {
@@ -124,7 +136,8 @@ Status Int8Linear::run(ck_context& context, const Args& args, const Variant& var
         const Variant* quantizer = nullptr;
         CK_RETURN_IF_ERROR(Call<Int8Quantize>::choose_part(context, part, quantizer));
         CK_RETURN_IF_ERROR(Int8Quantize::run(context, part, *quantizer, stream));
-        return Int8Gemm::run(context, gemm_part(args, rows), variant, stream);
+        const uint64_t bytes = Int8Gemm::workspace(context, gemm_part(args, rows), variant);
+        return Int8Gemm::run(context, gemm_with_workspace(args, rows, bytes), variant, stream);
     }
     cpu::int8_linear(cpu_threads(context), args);
     return {};

@@ -95,6 +95,45 @@ TEST_CASE("int8_gemm with few columns and a width that no vector divides", "[edg
             }));
 }
 
+// Too few tiles for a GPU: its units share K. The sums of the parts lie in the workspace.
+TEST_CASE("int8_gemm with few results and a deep K", "[edges][int8_gemm][int8_linear]") {
+    const int64_t shapes[][3] = {{64, 64, 4096}, {65, 130, 2053}, {33, 7, 5000}, {1, 40, 9001},
+                                 {8, 33, 8192},  {16, 256, 1024}, {9, 1, 4112},  {2, 2, 65536}};
+    const ck_dtype dtypes[] = {CK_BF16, CK_I32, CK_F32, CK_F16};
+    int turn = 0;
+    for (const auto& [m, n, k] : shapes) {
+        const ck_dtype dtype = dtypes[turn++ % 4];
+        const Case which = make_case(CK_OP_INT8_GEMM, [&, m = m, n = n, k = k](Args& all) {
+            all.int8_gemm.m = m;
+            all.int8_gemm.n = n;
+            all.int8_gemm.k = k;
+            all.int8_gemm.out_dtype = dtype;
+            all.int8_gemm.ldc = n + turn % 3;
+            all.int8_gemm.bias_dtype = turn % 2 == 0 ? CK_F16 : CK_F32;
+            if (dtype != CK_I32) all.int8_gemm.bias = at_alignment(256);
+        });
+        check(which);
+        check(make_case(CK_OP_INT8_LINEAR, [&, m = m, n = n, k = k](Args& all) {
+            all.int8_linear.m = m;
+            all.int8_linear.n = n;
+            all.int8_linear.k = k;
+            all.int8_linear.x_dtype = CK_BF16;
+            all.int8_linear.out_dtype = dtype == CK_I32 ? CK_BF16 : dtype;
+        }));
+        if (!device().is_simulated()) continue;
+        // No problem but these needs memory for sums.
+        ck_int8_gemm_args query = which.problem.args.int8_gemm;
+        uint64_t bytes = 0;
+        REQUIRE(ck_int8_gemm_workspace_size(device().context(), &query, &bytes) == CK_OK);
+        CHECK(bytes >= 2 * static_cast<uint64_t>(m * n) * 4);
+        CHECK(bytes % 4 == 3);  // parts, and what an odd address costs
+        query.k = 64;
+        query.lda = query.ldb = 0;
+        REQUIRE(ck_int8_gemm_workspace_size(device().context(), &query, &bytes) == CK_OK);
+        CHECK(bytes == 0);
+    }
+}
+
 TEST_CASE("int8_gemm with few rows, long and wide", "[edges][int8_gemm][full]") {
     for (const int64_t m : {1, 2, 3, 4, 8, 9}) gemm(m, 2048, 6144, CK_BF16);
     gemm(1024, 1024, 64, CK_F32);
