@@ -11,7 +11,7 @@
 
 namespace ckitchen {
 
-enum class Int8GemmKind : std::uint8_t { Wmma, Dot4, Mma, MmaAsync, Gemv };
+enum class Int8GemmKind : std::uint8_t { Wmma, Tiled, Dot4, Mma, MmaAsync, Gemv };
 
 struct Int8GemmRow {
     const char* name;
@@ -127,14 +127,15 @@ struct Int8GemmSplit {
 
 // For a problem that the row takes, on a device of so many compute units (WGPs; 0: not known). A unit
 // computes well with 16 waves; a part is worth its sums, written and read once more, if it is at least four
-// steps deep. PTX rows are not split.
+// steps deep. PTX rows are not split, nor are those whose A is in blocks.
 constexpr Int8GemmSplit int8_gemm_split(const Int8GemmRow& row, std::int64_t m, std::int64_t n,
                                         std::int64_t k, std::int32_t compute_units) {
     constexpr std::uint32_t kWavesWanted = 16;
     constexpr std::uint32_t kFewestSteps = 4;
     const auto depth = static_cast<std::uint32_t>(k);
     const Int8GemmSplit whole{1, depth};
-    if (std::string_view(row.feature).substr(0, 4) == "ptx_" || compute_units <= 0) return whole;
+    if (std::string_view(row.feature).substr(0, 4) == "ptx_" || row.kind == Int8GemmKind::Tiled) return whole;
+    if (compute_units <= 0) return whole;
     const Int8GemmGrid grid = int8_gemm_grid(row, m, n);
     const std::uint32_t wanted = static_cast<std::uint32_t>(compute_units) * kWavesWanted * 32 / row.threads;
     const std::uint32_t steps = depth / row.tile_k + (depth % row.tile_k != 0 ? 1 : 0);

@@ -55,14 +55,15 @@ struct Int8GemmEightColumns {
     }
 };
 
-template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN>
+// kStagedRows: how many of the rows of A go through local memory, all of them or none.
+template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, int kStagedRows>
 struct Int8GemmWmmaCore {
     static constexpr int kTileM = kRows;
     static constexpr int kTileN = kColumns;
     static constexpr int kTileK = kDepth;
     static constexpr int kThreads = kWavesM * kWavesN * kWaveSize;
     static constexpr int kStride = kDepth + 16;  // an odd multiple of 16 bytes: no bank conflicts
-    static constexpr int kStepBytes = (kRows + kColumns) * kStride;
+    static constexpr int kStepBytes = (kStagedRows + kColumns) * kStride;
     static constexpr int kBuffers = 2 * kStepBytes <= 65536 ? 2 : 1;
     static constexpr int kLocalBytes = kBuffers * kStepBytes;
     static constexpr int kBlocksM = kRows / kWavesM / 16;
@@ -75,12 +76,15 @@ struct Int8GemmWmmaCore {
     uint32_t lane_a;  // where this lane's operands start in the staged A and B
     uint32_t lane_b;
 
+    // First row of the tile that this wave computes.
+    static CK_DEVICE uint32_t wave_row() { return wave_id() / kWavesN * (kBlocksM * 16); }
+
     static CK_DEVICE uint32_t weight_slot(uint32_t row) { return WmmaInt8::operand_slot(row); }
 
     CK_DEVICE void begin() {
         const uint32_t lane_offset =
             WmmaInt8::operand_row(lane_id()) * kStride + WmmaInt8::operand_byte(lane_id());
-        lane_a = wave_id() / kWavesN * (kBlocksM * 16 * kStride) + lane_offset;
+        lane_a = wave_row() * kStride + lane_offset;
         lane_b = wave_id() % kWavesN * (kBlocksN * 16 * kStride) + lane_offset;
         CK_UNROLL
         for (int m = 0; m < kBlocksM; ++m) {
@@ -183,7 +187,7 @@ struct Int8GemmWmmaCore {
     }
 
   private:
-    static CK_DEVICE uint32_t lane_row() { return wave_id() / kWavesN * (kBlocksM * 16) + lane_id() % 16; }
+    static CK_DEVICE uint32_t lane_row() { return wave_row() + lane_id() % 16; }
     static CK_DEVICE uint32_t lane_column() {
         return wave_id() % kWavesN * (kBlocksN * 16) + lane_id() / 16 * 8;
     }
@@ -258,6 +262,16 @@ struct Int8GemmWmmaCore {
     }
 };
 
+template <typename Core>
+CK_DEVICE void int8_gemm_wmma_write(const Int8GemmArgs& args, const Core& core, Int8GemmTileOrigin origin,
+                                    LocalPointer<uint8_t> local) {
+    if (args.m - origin.row >= Core::kTileM && args.n - origin.column >= Core::kTileN) {
+        core.write_whole_tile(args, origin);
+    } else {
+        int8_gemm_write_tile<ElementPlace::Anywhere>(args, core, origin, local);
+    }
+}
+
 // The main loop. One barrier a step where local memory holds two of them: what a step computes from, and what
 // its beginning stores for the next one. Where it holds one step, the next one waits in registers, and waves
 // arrive at the barrier before it as soon as they have read the last operands.
@@ -325,17 +339,13 @@ CK_DEVICE void int8_gemm_wmma_tile(const Int8GemmArgs& args, uint32_t id, LocalP
     }
     core.step(local + buffer, local + buffer + kBytesA, [] {});
 
-    if (args.m - origin.row >= Core::kTileM && args.n - origin.column >= Core::kTileN) {
-        core.write_whole_tile(args, origin);
-    } else {
-        int8_gemm_write_tile<ElementPlace::Anywhere>(args, core, origin, local);
-    }
+    int8_gemm_wmma_write(args, core, origin, local);
 }
 
 template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, int kAlignment, typename Offset>
 struct Int8GemmWmma {
     static constexpr int kThreads = kWavesM * kWavesN * kWaveSize;
-    using Core = Int8GemmWmmaCore<kRows, kColumns, kDepth, kWavesM, kWavesN>;
+    using Core = Int8GemmWmmaCore<kRows, kColumns, kDepth, kWavesM, kWavesN, kRows>;
     static constexpr int kLocalBytes = Core::kLocalBytes;
 
     static CK_DEVICE void run(const Int8GemmArgs& args, LocalPointer<uint8_t> local) {

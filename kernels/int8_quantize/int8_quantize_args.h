@@ -16,6 +16,7 @@ struct Int8QuantizeArgs {
     int64_t k;
     int64_t ldx;
     int64_t ldq;
+    uint64_t q_block;       // 0, or bytes of a block of 16 rows of q, which then lies as wmma_tiled.h says
     uint32_t type;          // ElementType of x
     uint32_t activation;    // as ckitchen.h numbers them
     uint32_t rotate_group;  // 0, or 4, 16, 64, 256, 1024
@@ -24,6 +25,6 @@ struct Int8QuantizeArgs {
     uint32_t groups;        // from int8_quantize_grid: the workgroups that were launched
 };
 
-static_assert(sizeof(Int8QuantizeArgs) == 80, "the kernels read this layout");
+static_assert(sizeof(Int8QuantizeArgs) == 88, "the kernels read this layout");
 
 }  // namespace ckitchen

@@ -57,6 +57,19 @@ CK_DEVICE void int8_store_scale(const Int8QuantizeArgs& args, int64_t row, float
     store_element<ElementPlace::Anywhere>(global_pointer<float>(args.scale) + row, scale);
 }
 
+// Stores a piece whose first `count` (0..16) values exist, at its place in q. In blocks of 16 rows a piece is
+// whole: the values behind the row's end are zeros.
+template <LoadPlace kPlace>
+CK_DEVICE void int8_store(const Int8QuantizeArgs& args, int64_t row, int64_t column, uint32_t count,
+                          const float (&value)[kPieceElements], const Int8Divisor& divisor) {
+    if (args.q_block == 0) {
+        int8_store_piece<kPlace>(args.q + row * args.ldq + column, count, value, divisor);
+    } else {
+        const uint64_t address = args.q + (row >> 4) * args.q_block + column * 16 + (row & 15) * 16;
+        int8_store_piece<kPlace>(address, count == 0 ? 0 : kPieceElements, value, divisor);
+    }
+}
+
 // Places of a lane's two pieces in the matrix.
 struct Int8QuantizePlace {
     int64_t row[kWavePieces];
@@ -132,8 +145,8 @@ struct Int8QuantizeWhole {
         CK_UNROLL
         for (int piece = 0; piece < kWavePieces; ++piece) {
             const float scale = int8_row_scale(amax[piece]);
-            const uint64_t address = args.q + place.row[piece] * args.ldq + place.column[piece];
-            int8_store_piece<kPlace>(address, place.count[piece], pieces.value[piece], Int8Divisor(scale));
+            int8_store<kPlace>(args, place.row[piece], place.column[piece], place.count[piece],
+                               pieces.value[piece], Int8Divisor(scale));
             if (place.column[piece] == 0 && place.row[piece] < args.rows)
                 int8_store_scale(args, place.row[piece], scale);
         }
@@ -173,11 +186,9 @@ struct Int8QuantizeAny {
                         amax = larger(amax, int8_amax(pieces.value[piece]));
                 } else {
                     CK_UNROLL
-                    for (int piece = 0; piece < kWavePieces; ++piece) {
-                        const uint64_t address = args.q + row * args.ldq + place.column[piece];
-                        int8_store_piece<kPlace>(address, place.count[piece], pieces.value[piece],
-                                                 Int8Divisor(scale));
-                    }
+                    for (int piece = 0; piece < kWavePieces; ++piece)
+                        int8_store<kPlace>(args, row, place.column[piece], place.count[piece],
+                                           pieces.value[piece], Int8Divisor(scale));
                 }
             }
             if (pass == 0) {

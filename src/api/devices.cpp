@@ -173,6 +173,7 @@ Status add_variants(ck_context& context) {
         } else if (entry.device_rows) {
             for (const ops::DeviceRow& row : entry.device_rows()) {
                 if ((features & feature_bit(row.feature)) == 0) continue;
+                if (row.needs_tiled_a && !env().int8_tiled_a) continue;
                 slots.push_back(&context.variants.emplace_back(Variant{entry.op, row.name, row.row}));
             }
         }

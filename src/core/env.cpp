@@ -14,6 +14,8 @@ constexpr EnvVariable kVariables[] = {
     {"CKITCHEN_DISABLE", "op,op,...", "operators that answer CK_ERROR_OP_DISABLED, names without ck_"},
     {"CKITCHEN_FORCE_VARIANT", "variant name", "the only variant that its operator may run"},
     {"CKITCHEN_TUNING", "file", "preferences between variants instead of the built-in ones"},
+    {"CKITCHEN_INT8_TILED_A", "0, 1",
+     "1: int8_linear may quantize into the matrix unit's order (RDNA3, RDNA4)"},
     {"CKITCHEN_CODE_OBJECT_DIR", "folder",
      "device code that adds to or replaces what is built in: <gfx>.elf, <sm>/<module>.ptx"},
     {"CKITCHEN_HIP_LIBRARY", "path or SONAME", "the HIP runtime to open instead of searching for it"},
@@ -91,6 +93,10 @@ Env Env::parse(const char* (*get)(const char* name)) {
             reject("CKITCHEN_THREADS", text);
         else
             result.threads = value;
+    }
+    if (auto text = value_of("CKITCHEN_INT8_TILED_A"); !text.empty()) {
+        if (text != "0" && text != "1") reject("CKITCHEN_INT8_TILED_A", text);
+        result.int8_tiled_a = text == "1";
     }
     result.disable = value_of("CKITCHEN_DISABLE");
     result.force_variant = value_of("CKITCHEN_FORCE_VARIANT");

@@ -4,6 +4,7 @@
 
 #include "cpu/int8_linear.hpp"
 #include "int8_gemm/int8_gemm_rows.hpp"
+#include "int8_gemm_tiled/int8_gemm_tiled_rows.hpp"
 #include "ops/checks.hpp"
 #include "ops/cpu.hpp"
 #include "ops/int8_gemm.hpp"
@@ -49,28 +50,36 @@ ck_int8_gemm_args gemm_part(const ck_int8_linear_args& args, const QuantizedRows
     return part;
 }
 
-// The product with its own workspace, behind the quantized rows.
-ck_int8_gemm_args gemm_with_workspace(const ck_int8_linear_args& args, const QuantizedRows& rows,
-                                      uint64_t bytes) {
-    ck_int8_gemm_args part = gemm_part(args, rows);
-    if (bytes == 0) return part;
-    part.workspace = static_cast<uint8_t*>(args.workspace) + QuantizedRows::workspace(args.m, args.k);
-    part.workspace_size = bytes;
-    return part;
+bool is_tiled(const Variant& variant) {
+    return variant.row && static_cast<const Int8GemmRow*>(variant.row)->kind == Int8GemmKind::Tiled;
 }
 
-QuantizedRows rows_of(const ck_int8_linear_args& args) {
-    return {args.workspace, args.m, args.k};
+// Rows of the quantized activation in memory.
+int64_t stored_rows(const ck_int8_linear_args& args, const Variant& variant) {
+    return is_tiled(variant) ? int8_gemm_tiled_rows(args.m) : args.m;
 }
 
-// The INT8 GEMM's rows under this operator's name.
+QuantizedRows rows_of(const ck_int8_linear_args& args, const Variant& variant) {
+    return {args.workspace, stored_rows(args, variant), args.k};
+}
+
+uint64_t quantized_bytes(const ck_int8_linear_args& args, const Variant& variant) {
+    return QuantizedRows::workspace(stored_rows(args, variant), args.k);
+}
+
+// The INT8 GEMM's rows under this operator's name, and those that read a tiled activation.
 constexpr auto kRows = [] {
-    std::array<DeviceRow, kInt8GemmRowCount> rows{{
+    std::array<DeviceRow, kInt8GemmRowCount + kInt8GemmTiledRowCount> rows{{
 #define CK_INT8_GEMM_ROW(name, feature, ...) {"int8_linear_" #name, #feature, nullptr},
 #include "int8_gemm/int8_gemm.inc"
 #undef CK_INT8_GEMM_ROW
+#define CK_INT8_GEMM_TILED_ROW(name, feature, ...) {"int8_linear_tiled_" #name, #feature, nullptr, true},
+#include "int8_gemm_tiled/int8_gemm_tiled.inc"
+#undef CK_INT8_GEMM_TILED_ROW
     }};
     for (std::size_t i = 0; i < kInt8GemmRowCount; ++i) rows[i].row = &kInt8GemmRows[i];
+    for (std::size_t i = 0; i < kInt8GemmTiledRowCount; ++i)
+        rows[kInt8GemmRowCount + i].row = &kInt8GemmTiledRows[i];
     return rows;
 }();
 
@@ -105,8 +114,8 @@ void Int8Linear::regions(const Args& args, Regions& regions) {
 
 uint64_t Int8Linear::workspace(const ck_context& context, const Args& args, const Variant& variant) {
     if (!variant.row) return cpu::int8_linear_workspace(args);
-    return QuantizedRows::workspace(args.m, args.k) +
-           Int8Gemm::workspace(context, gemm_part(args, rows_of(args)), variant);
+    return quantized_bytes(args, variant) +
+           Int8Gemm::workspace(context, gemm_part(args, rows_of(args, variant)), variant);
 }
 
 std::span<const DeviceRow> Int8Linear::device_rows() {
@@ -114,30 +123,35 @@ std::span<const DeviceRow> Int8Linear::device_rows() {
 }
 
 Metrics Int8Linear::metrics(const Args& args) {
-    return Int8Gemm::metrics(gemm_part(args, rows_of(args)));
+    return Int8Gemm::metrics(gemm_part(args, {args.workspace, args.m, args.k}));
 }
 
 const char* Int8Linear::refusal(const Args& args, const Variant& variant) {
-    return Int8Gemm::refusal(gemm_part(args, rows_of(args)), variant);
+    return Int8Gemm::refusal(gemm_part(args, rows_of(args, variant)), variant);
 }
 
 Status Int8Linear::prepare(ck_context& context, const Args& args, const Variant& variant) {
     const Variant* quantizer = nullptr;
-    const ck_int8_quantize_args part = quantize_part(args, rows_of(args));
+    const ck_int8_quantize_args part = quantize_part(args, rows_of(args, variant));
     CK_RETURN_IF_ERROR(Call<Int8Quantize>::choose_part(context, part, quantizer));
     CK_RETURN_IF_ERROR(Int8Quantize::prepare(context, part, *quantizer));
-    return Int8Gemm::prepare(context, gemm_part(args, rows_of(args)), variant);
+    return Int8Gemm::prepare(context, gemm_part(args, rows_of(args, variant)), variant);
 }
 
 Status Int8Linear::run(ck_context& context, const Args& args, const Variant& variant, void* stream) {
     if (variant.row) {
-        const QuantizedRows rows = rows_of(args);
-        const ck_int8_quantize_args part = quantize_part(args, rows);
+        const QuantizedRows rows = rows_of(args, variant);
+        const ck_int8_quantize_args quantize = quantize_part(args, rows);
         const Variant* quantizer = nullptr;
-        CK_RETURN_IF_ERROR(Call<Int8Quantize>::choose_part(context, part, quantizer));
-        CK_RETURN_IF_ERROR(Int8Quantize::run(context, part, *quantizer, stream));
-        const uint64_t bytes = Int8Gemm::workspace(context, gemm_part(args, rows), variant);
-        return Int8Gemm::run(context, gemm_with_workspace(args, rows, bytes), variant, stream);
+        CK_RETURN_IF_ERROR(Call<Int8Quantize>::choose_part(context, quantize, quantizer));
+        CK_RETURN_IF_ERROR(is_tiled(variant) ? Int8Quantize::run_tiled(context, quantize, *quantizer, stream)
+                                             : Int8Quantize::run(context, quantize, *quantizer, stream));
+        // The product's own workspace lies behind the quantized rows.
+        ck_int8_gemm_args gemm = gemm_part(args, rows);
+        gemm.workspace_size = Int8Gemm::workspace(context, gemm, variant);
+        if (gemm.workspace_size != 0)
+            gemm.workspace = static_cast<uint8_t*>(args.workspace) + quantized_bytes(args, variant);
+        return Int8Gemm::run(context, gemm, variant, stream);
     }
     cpu::int8_linear(cpu_threads(context), args);
     return {};

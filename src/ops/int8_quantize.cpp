@@ -17,7 +17,8 @@ const Int8QuantizeRow& row_of(const Variant& variant) {
     return *static_cast<const Int8QuantizeRow*>(variant.row);
 }
 
-Status launch(ck_context& context, const ck_int8_quantize_args& args, const Variant& variant, void* stream) {
+Status launch(ck_context& context, const ck_int8_quantize_args& args, const Variant& variant, bool tiled,
+              void* stream) {
     const Int8QuantizeRow& row = row_of(variant);
     const Int8QuantizeGrid grid = int8_quantize_grid(row, args.rows, args.k);
     Int8QuantizeArgs device{};
@@ -28,6 +29,7 @@ Status launch(ck_context& context, const ck_int8_quantize_args& args, const Vari
     device.k = args.k;
     device.ldx = args.ldx;
     device.ldq = args.ldq;
+    device.q_block = tiled ? static_cast<uint64_t>(args.ldq) * 16 : 0;
     device.type = element_type(args.dtype);
     device.activation = static_cast<uint32_t>(args.activation);
     device.rotate_group = static_cast<uint32_t>(args.rotate_group);
@@ -100,8 +102,12 @@ Status Int8Quantize::prepare(ck_context& context, const Args&, const Variant& va
     return gpu(context).prepare(row_of(variant).kernel);
 }
 
+Status Int8Quantize::run_tiled(ck_context& context, const Args& args, const Variant& variant, void* stream) {
+    return launch(context, args, variant, true, stream);
+}
+
 Status Int8Quantize::run(ck_context& context, const Args& args, const Variant& variant, void* stream) {
-    if (variant.row) return launch(context, args, variant, stream);
+    if (variant.row) return launch(context, args, variant, false, stream);
     cpu::int8_quantize(cpu_threads(context), args);
     return {};
 }

@@ -21,6 +21,9 @@ struct Int8Quantize {
     static Metrics metrics(const Args& args);
     static const char* refusal(const Args& args, const Variant& variant);
     static Status prepare(ck_context& context, const Args& args, const Variant& variant);
+    // Writes q in blocks of 16 rows, as INT8 GEMM rows of kind Tiled read it. args.q holds whole blocks, ldq
+    // is a multiple of 16.
+    static Status run_tiled(ck_context& context, const Args& args, const Variant& variant, void* stream);
     static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream);
 };
 

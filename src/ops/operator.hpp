@@ -32,6 +32,7 @@ struct DeviceRow {
     const char* name;
     const char* feature;
     const void* row;
+    bool needs_tiled_a = false;  // it exists where CKITCHEN_INT8_TILED_A asks for it
 };
 
 // The operator behind a ck_op, for code that handles all of them alike.

@@ -32,6 +32,7 @@ TEST_CASE("defaults of the environment") {
         CHECK(env.backend == CK_BACKEND_AUTO);
         CHECK(env.log_level == CK_LOG_OFF);
         CHECK(env.threads == 0);
+        CHECK_FALSE(env.int8_tiled_a);
     }
 }
 
@@ -42,6 +43,7 @@ TEST_CASE("values of the environment") {
                            {"CKITCHEN_DISABLE", "na3d"},
                            {"CKITCHEN_FORCE_VARIANT", "v"},
                            {"CKITCHEN_TUNING", "t"},
+                           {"CKITCHEN_INT8_TILED_A", "1"},
                            {"CKITCHEN_CODE_OBJECT_DIR", "d"},
                            {"CKITCHEN_HIP_LIBRARY", "h"},
                            {"CKITCHEN_CUDA_LIBRARY", "c"},
@@ -53,6 +55,8 @@ TEST_CASE("values of the environment") {
     CHECK(env.disable == "na3d");
     CHECK(env.force_variant == "v");
     CHECK(env.tuning == "t");
+    CHECK(env.int8_tiled_a);
+    CHECK_FALSE(parse({{"CKITCHEN_INT8_TILED_A", "0"}}).int8_tiled_a);
     CHECK(env.code_object_dir == "d");
     CHECK(env.hip_library == "h");
     CHECK(env.cuda_library == "c");
@@ -61,8 +65,9 @@ TEST_CASE("values of the environment") {
 
 TEST_CASE("a wrong value names the variable, the value and what is legal") {
     const std::pair<const char*, const char*> wrong[] = {
-        {"CKITCHEN_BACKEND", "rocm"}, {"CKITCHEN_LOG", "loud"},   {"CKITCHEN_THREADS", "0"},
-        {"CKITCHEN_THREADS", "1025"}, {"CKITCHEN_THREADS", "2x"}, {"CKITCHEN_THREADS", "-1"},
+        {"CKITCHEN_BACKEND", "rocm"},   {"CKITCHEN_LOG", "loud"},         {"CKITCHEN_THREADS", "0"},
+        {"CKITCHEN_INT8_TILED_A", "2"}, {"CKITCHEN_INT8_TILED_A", "yes"}, {"CKITCHEN_THREADS", "1025"},
+        {"CKITCHEN_THREADS", "2x"},     {"CKITCHEN_THREADS", "-1"},
     };
     for (const auto& [name, value] : wrong) {
         const Env env = parse({{name, value}});

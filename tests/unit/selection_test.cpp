@@ -30,9 +30,10 @@ struct Device {
     std::vector<VariantSlot*> slots;
     std::vector<ResolvedRule> rules;
 
-    Device(const Target& target, const Preferences& preferences) {
+    Device(const Target& target, const Preferences& preferences, bool tiled_a = false) {
         const auto names = feature_names();
         for (const ops::DeviceRow& row : Op::device_rows()) {
+            if (row.needs_tiled_a && !tiled_a) continue;
             for (std::size_t i = 0; i < names.size(); ++i) {
                 if (std::string(names[i]) != row.feature || (target.features >> i & 1) == 0) continue;
                 slots.push_back(&variants.emplace_back(Variant{Op::id, row.name, row.row}));
@@ -168,6 +169,10 @@ void add_linear(std::ostream& table, const Target& target, const Preferences& pr
               << device.choose(linear(m, n, k)) << "\n";
     table << target.name << " linear m=4096 n=4096 k=4096 w=@1 " << device.choose(linear(4096, 4096, 4096, 1))
           << "\n";
+    const Device<ops::Int8Linear> tiled(target, preferences, true);
+    for (const auto& [m, n, k] : sizes)
+        table << target.name << " linear, tiled A m=" << m << " n=" << n << " k=" << k << " "
+              << tiled.choose(linear(m, n, k)) << "\n";
 }
 
 void add_rows(std::ostream& table, const Target& target, const Preferences& preferences) {
