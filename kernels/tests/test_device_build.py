@@ -138,6 +138,9 @@ class DeviceBuild(unittest.TestCase):
             if op == "format":
                 continue
             rows = dict(kernel_rows(OPTIONS.kernels, op))
+            if op == "int8_gemm":  # whose preferences hold for int8_linear, which has further rows
+                rows.update(("tiled_" + name, feature)
+                            for name, feature in kernel_rows(OPTIONS.kernels, "int8_gemm_tiled"))
             self.assertIn("*", by_target)
             for target, rules in by_target.items():
                 self.assertTrue(target == "*" or target in targets, target)
