@@ -8,5 +8,12 @@
 #include "catch.hpp"
 
 int main(int argc, char** argv) {
-    return Catch::Session().run(argc, argv);
+    Catch::Session session;
+    if (const int failed = session.applyCommandLine(argc, argv); failed != 0) return failed;
+#if CK_CATCH_VERSION == 2
+    // A name or tag that selects nothing is a mistake, not a success.
+    session.configData().warnings =
+        static_cast<Catch::WarnAbout::What>(session.configData().warnings | Catch::WarnAbout::NoTests);
+#endif
+    return session.run();
 }

@@ -1139,10 +1139,54 @@ def lora_errors(folder):
     fails(3, "quantize", source, "-o", target, "--format", "int8", "--lora", path, names=['"a.b_c"', '"a_b.c"'])
 
 
+def gpu_equals_cpu(folder):
+    """The GPU of the environment writes the same file and reports the same errors as the CPU; its failures are told."""
+    model = small_model()
+    for i, (n, k, dtype) in enumerate(((33, 272, "BF16"), (1, 16, "F32"), (7, 1040, "F16"), (130, 320, "BF16"), (3, 4112, "F32"))):
+        values = [v * abs(v) * 400 for v in gauss(n * k, 40 + i)]  # heavy tails: codebooks of their own
+        rows = [rotate(values[r * k : r * k + k], 64 if k % 64 == 0 else 16) for r in range(n)]
+        flat = array.array("f", (v for row in rows for v in row))
+        model["odd.%d.weight" % i] = (dtype, [n, k], encode(dtype, flat))
+    values = gauss(24 * 256, 1)
+    values[300] = float("nan")
+    model["broken.weight"] = ("F32", [24, 256], values.tobytes())
+    source = write(os.path.join(folder, "m.safetensors"), pack(model, {"format": "pt"}))
+    lora = write(os.path.join(folder, "l.safetensors"), pack(pair("odd.3", 130, 320, 4, 9)[0]))
+    cpu, gpu, report_path = (os.path.join(folder, n) for n in ("c.safetensors", "g.safetensors", "r.json"))
+    fitted = 0
+    for arguments in (["--format", "w4a8"], ["--format", "w4a8", "--stochastic", "9", "--group-size", "8"],
+                      ["--format", "w4a8", "--levels", "uniform"], ["--format", "w4a8", "--lora", lora],
+                      ["--format", "int8"], ["--format", "int8", "--rotate", "none", "--lora", lora]):
+        layers = []
+        for backend, target in (("cpu", cpu), ("hip", gpu)):
+            out, _ = quantize(source, target, "--backend", backend, "--report", report_path, *arguments, status=5)
+            with open(report_path) as file:
+                report = json.load(file)
+            layers.append(report["layers"])
+            equal(report["backend"], backend)
+            equal("device_idle_share" in report, backend == "hip")
+            equal(" % of the time)" in out, backend == "hip", out)
+        check(same_file(cpu, gpu), arguments)
+        equal(layers[0], layers[1], arguments)
+        check(0 <= report["device_idle_share"] < 1 and 0 < report["device_seconds"] <= report["seconds"], report)
+        check(report["gigabytes_per_second"] > 0, report)
+        fitted += sum(layer.get("default_codebook") is False for layer in layers[0])
+    check(fitted > 0, "no codebook was fitted")
+    run("dequantize", gpu, "-o", cpu, "--backend", "hip", "--dtype", "f32")
+    os.unlink(cpu)
+    os.unlink(gpu)
+    os.unlink(report_path)
+    for fault, status, text in (("oom@1+", 8, "CK_ERROR_OUT_OF_MEMORY"), ("oom@9+", 8, "CK_ERROR_OUT_OF_MEMORY"),
+                                ("launch@3+", 6, "CK_ERROR_"), ("lost@4", 6, "CK_ERROR_")):
+        fails(status, "quantize", source, "-o", gpu, "--format", "w4a8", "--backend", "hip", "-q", names=[text],
+              env=dict(os.environ, GFXSIM_FAULT=fault))
+        equal(sorted(os.listdir(folder)), ["l.safetensors", "m.safetensors"], fault)
+
+
 CASES = [broken_files, info_and_help, inspect_reports_layers, dry_run, w4a8_layout, int8_layout, round_trip,
          sharded_equals_single, non_finite_is_kept, already_quantized, blocks_and_threads_do_not_matter, bounded_memory,
          output_over_input, existing_output, read_only_target, full_disk, size_limit, killed, interrupted, report_file,
-         usage_errors, scarce_resources, broken_stdout, file_mode, broken_metadata, stray_scale, evil_patterns, progress_bar, lora_merge, lora_report, lora_errors]
+         usage_errors, scarce_resources, broken_stdout, file_mode, broken_metadata, stray_scale, evil_patterns, progress_bar, lora_merge, lora_report, lora_errors, gpu_equals_cpu]
 
 
 def main():

@@ -1,5 +1,7 @@
 #include "numbers.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -142,6 +144,24 @@ void ErrorSums::add(std::span<const float> original_values, std::span<const floa
         difference += differences[lane];
         original += originals[lane];
     }
+}
+
+void ErrorSums::add(Dtype dtype, std::span<const std::byte> original_values,
+                    std::span<const float> decoded_values) {
+    // A strip that stays in the nearest cache.
+    std::array<float, 1024> strip;
+    const std::size_t size = static_cast<std::size_t>(dtype_size(dtype));
+    for (std::size_t i = 0; i < decoded_values.size(); i += strip.size()) {
+        const std::size_t count = std::min(strip.size(), decoded_values.size() - i);
+        const std::span<float> part(strip.data(), count);
+        to_floats(dtype, original_values.subspan(i * size, count * size), part);
+        add(part, decoded_values.subspan(i, count));
+    }
+}
+
+void ErrorSums::add(const ErrorSums& other) {
+    difference += other.difference;
+    original += other.original;
 }
 
 double ErrorSums::relative() const {

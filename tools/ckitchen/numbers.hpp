@@ -30,6 +30,10 @@ struct ErrorSums {
     double original = 0;
 
     void add(std::span<const float> original_values, std::span<const float> decoded_values);
+    // As above, with the original in `dtype`, at any alignment.
+    void add(Dtype dtype, std::span<const std::byte> original_values, std::span<const float> decoded_values);
+    // The sums of another part.
+    void add(const ErrorSums& other);
     // sqrt(difference / original); 0 when the original is 0 and met exactly.
     double relative() const;
 };

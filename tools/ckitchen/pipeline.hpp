@@ -8,33 +8,16 @@
 #include <deque>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <thread>
 #include <utility>
-#include <vector>
 
+#include "buffer.hpp"
 #include "safetensors.hpp"
 
 namespace ckitchen::cli {
-
-// Bytes that are not zeroed first.
-class Buffer {
-  public:
-    Buffer() = default;
-    explicit Buffer(std::size_t size)
-        : data_(std::make_unique_for_overwrite<std::byte[]>(size)), size_(size) {}
-
-    std::size_t size() const { return size_; }
-    std::span<std::byte> bytes() { return {data_.get(), size_}; }
-    std::span<const std::byte> bytes() const { return {data_.get(), size_}; }
-
-  private:
-    std::unique_ptr<std::byte[]> data_;
-    std::size_t size_ = 0;
-};
 
 // A queue of at most `capacity` items between two threads. Either side can end it: close() lets the consumer
 // finish what is queued, cancel() drops everything and wakes both, fail() hands an exception to the other

@@ -119,6 +119,15 @@ std::string plan_table(const Plan& plan) {
     return out;
 }
 
+namespace {
+
+std::string idle_text(const ConversionReport& report) {
+    return report.device_idle_share ? format(" (idle %.0f %% of the time)", 100 * *report.device_idle_share)
+                                    : std::string();
+}
+
+}  // namespace
+
 std::string report_table(const Plan& plan, const ConversionReport& report) {
     std::string out;
     out += format("quantized %zu layers: %s\n", report.layers.size(), report.description.c_str());
@@ -139,13 +148,13 @@ std::string report_table(const Plan& plan, const ConversionReport& report) {
     out += kept_table(plan);
     out += lora_table(plan);
     out += format(
-        "file %s -> %s (%.1f %%) in %s, %.0f MB/s, on %s, peak memory %s\n",
+        "file %s -> %s (%.1f %%) in %s, %.0f MB/s, on %s%s, peak memory %s\n",
         bytes_text(report.file_bytes_in).c_str(), bytes_text(report.file_bytes_out).c_str(),
         report.file_bytes_in == 0
             ? 0.0
             : 100.0 * static_cast<double>(report.file_bytes_out) / static_cast<double>(report.file_bytes_in),
         seconds_text(report.seconds).c_str(), megabytes_per_second(report.file_bytes_in, report.seconds),
-        report.backend.c_str(), bytes_text(report.peak_memory_bytes).c_str());
+        report.backend.c_str(), idle_text(report).c_str(), bytes_text(report.peak_memory_bytes).c_str());
     return out;
 }
 
@@ -163,9 +172,14 @@ nlohmann::ordered_json report_json(const Plan& plan, const ConversionReport& rep
     out["seconds"] = report.seconds;
     out["gigabytes_per_second"] = megabytes_per_second(report.file_bytes_in, report.seconds) / 1000;
     out["compute_seconds"] = report.compute_seconds;
+    if (report.device_idle_share) {
+        out["device_seconds"] = report.device_seconds;
+        out["device_idle_share"] = *report.device_idle_share;
+    }
     out["read_wait_seconds"] = report.read_wait_seconds;
     out["write_wait_seconds"] = report.write_wait_seconds;
     out["peak_memory_bytes"] = report.peak_memory_bytes;
+    out["buffer_bytes"] = report.buffer_bytes;
     out["layer_count"] = report.layers.size();
     if (!report.layers.empty()) {
         const LayerResult& worst = report.layers[worst_layer(report.layers)];

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,11 +35,15 @@ struct ConversionReport {
     std::vector<LayerResult> layers;
     std::uint64_t file_bytes_in = 0;
     std::uint64_t file_bytes_out = 0;
-    double seconds = 0;             // whole command
-    double compute_seconds = 0;     // inside library calls and copies to and from the device
-    double read_wait_seconds = 0;   // the computing thread waited for input
-    double write_wait_seconds = 0;  // the computing thread waited for output
+    double seconds = 0;  // whole command
+    double compute_seconds =
+        0;  // some thread was inside library calls, copies to and from the device included
+    double device_seconds = 0;                // copies or kernels were enqueued at the device
+    std::optional<double> device_idle_share;  // of a GPU: the part of `seconds` in which nothing was
+    double read_wait_seconds = 0;             // the thread that hands blocks out waited for input
+    double write_wait_seconds = 0;            // it waited for output
     std::uint64_t peak_memory_bytes = 0;
+    std::uint64_t buffer_bytes = 0;  // of it: blocks on their way, page-locked where a GPU copies them
 };
 
 // Index of the layer with the largest error; the first of equals. layers must not be empty.

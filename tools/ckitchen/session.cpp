@@ -57,35 +57,4 @@ std::string Session::backend() const {
     return backend_name(properties_.backend);
 }
 
-DeviceBuffer::~DeviceBuffer() {
-    ck_free(session_->context(), pointer_);
-}
-
-void* DeviceBuffer::reserve(std::uint64_t bytes) {
-    if (bytes <= capacity_) return bytes == 0 ? nullptr : pointer_;
-    check(ck_free(session_->context(), pointer_), "cannot free device memory");
-    pointer_ = nullptr;
-    capacity_ = 0;
-    check(ck_malloc(session_->context(), bytes, &pointer_),
-          "cannot allocate " + bytes_text(bytes) + " of device memory");
-    capacity_ = bytes;
-    return pointer_;
-}
-
-void* DeviceBuffer::upload(std::span<const std::byte> data) {
-    void* const pointer = reserve(data.size());
-    if (!data.empty()) {
-        check(
-            ck_copy(session_->context(), pointer, data.data(), data.size(), CK_COPY_HOST_TO_DEVICE, nullptr),
-            "cannot copy to the device");
-    }
-    return pointer;
-}
-
-void DeviceBuffer::download(std::span<std::byte> out) const {
-    if (out.empty()) return;
-    check(ck_copy(session_->context(), out.data(), pointer_, out.size(), CK_COPY_DEVICE_TO_HOST, nullptr),
-          "cannot copy from the device");
-}
-
 }  // namespace ckitchen::cli

@@ -1,12 +1,8 @@
-// The library as the commands see it: a context that belongs to an object, failures as exceptions, memory of
-// the device that grows on demand.
+// The library as the commands see it: a context that belongs to an object, failures as exceptions.
 #pragma once
 
 #include <ckitchen.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
 
 namespace ckitchen::cli {
@@ -36,34 +32,12 @@ class Session {
     // "cpu", "hip" or "cuda", and the device's name.
     std::string backend() const;
     std::string device() const { return properties_.name; }
+    // Whether the device's memory is the host's.
+    bool shares_memory() const { return properties_.backend == CK_BACKEND_CPU; }
 
   private:
     ck_context* context_ = nullptr;
     ck_device_properties properties_;
-};
-
-// Memory of a session's device. Contents are lost when it grows. The session must outlive it.
-class DeviceBuffer {
-  public:
-    explicit DeviceBuffer(const Session& session) : session_(&session) {}
-    ~DeviceBuffer();
-    DeviceBuffer(const DeviceBuffer&) = delete;
-    DeviceBuffer& operator=(const DeviceBuffer&) = delete;
-
-    // At least `bytes` bytes; NULL for 0.
-    void* reserve(std::uint64_t bytes);
-    void* data() const { return pointer_; }
-    std::uint64_t capacity() const { return capacity_; }
-
-    // Makes room and copies from the host.
-    void* upload(std::span<const std::byte> data);
-    // Copies the first out.size() bytes to the host.
-    void download(std::span<std::byte> out) const;
-
-  private:
-    const Session* session_;
-    void* pointer_ = nullptr;
-    std::uint64_t capacity_ = 0;
 };
 
 }  // namespace ckitchen::cli
