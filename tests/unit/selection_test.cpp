@@ -1,13 +1,16 @@
 // Which variant runs, without any device: the operators on every target over many shapes, against a table.
 // The table is rewritten with CK_REWRITE_GOLDEN=1, and its change reviewed.
+#include <cmath>
 #include <cstdlib>
 #include <deque>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "catch.hpp"
 #include "core/context.hpp"
 #include "core/problem_text.hpp"
+#include "int8_gemm/int8_gemm_rows.hpp"
 #include "ops/int8_gemm.hpp"
 #include "ops/int8_linear.hpp"
 #include "ops/int8_quantize.hpp"
@@ -48,17 +51,26 @@ struct Device {
         REQUIRE(status.ok());
     }
 
-    std::string choose(const typename Op::Args& args) const {
+    const VariantSlot* slot(const typename Op::Args& args) const {
         for (const ResolvedRule& rule : rules) {
             if (!rule.holds(Op::metrics(args))) continue;
-            for (VariantSlot* slot : rule.order) {
-                if (!Op::refusal(args, slot->variant)) return slot->variant.name;
+            for (const VariantSlot* candidate : rule.order) {
+                if (!Op::refusal(args, candidate->variant)) return candidate;
             }
             break;
         }
-        return "none";
+        return nullptr;
+    }
+
+    std::string choose(const typename Op::Args& args) const {
+        const VariantSlot* chosen = slot(args);
+        return chosen ? chosen->variant.name : "none";
     }
 };
+
+const Int8GemmRow& gemm_row(const VariantSlot& slot) {
+    return *static_cast<const Int8GemmRow*>(slot.variant.row);
+}
 
 Preferences built_in() {
     Preferences preferences;
@@ -242,6 +254,92 @@ TEST_CASE("no legal INT8 GEMM is refused anywhere") {
                                              << lda);
                             REQUIRE(device.choose(problem(m, n, k, a, lda)) != "none");
                         }
+    }
+}
+
+// Rows for everything: what other rows refuse.
+bool is_general(const Int8GemmRow& row) {
+    return std::string_view(row.name).find("general") != std::string_view::npos;
+}
+
+TEST_CASE("no INT8 GEMM that a fast row could take goes to a general row") {
+    const Preferences preferences = built_in();
+    for (const Target& target : known_targets()) {
+        const Device<ops::Int8Gemm> device(target, preferences);
+        for (const int64_t m : {1, 2, 3, 8, 9, 63, 64, 65, 127, 129, 255, 257, 5000, 70000})
+            for (const int64_t n : {1, 3, 63, 64, 65, 127, 129, 255, 257, 5000, 70000})
+                for (const int64_t k : {0, 1, 15, 16, 17, 63, 64, 127, 4096, 4097, 131071})
+                    for (const uint64_t a : {1, 2, 8, 16})
+                        for (const int64_t lda :
+                             {int64_t{0}, int64_t{131073}, int64_t{1} << 24, int64_t{1} << 40}) {
+                            ck_int8_gemm_args args = problem(m, n, k, a, lda);
+                            const VariantSlot* chosen = device.slot(args);
+                            REQUIRE(chosen);
+                            if (!is_general(gemm_row(*chosen))) continue;
+                            for (const VariantSlot* slot : device.slots) {
+                                INFO(target.name << " " << m << " " << n << " " << k << " @" << a << " lda "
+                                                 << lda << " " << slot->variant.name);
+                                REQUIRE((is_general(gemm_row(*slot)) ||
+                                         ops::Int8Gemm::refusal(args, slot->variant)));
+                            }
+                        }
+    }
+}
+
+// Multiply-adds that a unit (a WGP) of the row's targets does in a cycle.
+double rate(const Int8GemmRow& row) {
+    switch (row.kind) {
+        case Int8GemmKind::Wmma:
+        case Int8GemmKind::Tiled:
+            return std::string_view(row.feature) == "wmma_gfx12" ? 2048 : 512;
+        default:
+            return 512;
+    }
+}
+
+// Units of the largest part of each target.
+int32_t units_of(const std::string& target) {
+    const std::map<std::string, int32_t> units = {
+        {"gfx1030", 40}, {"gfx1031", 20}, {"gfx1032", 16}, {"gfx1033", 4},  {"gfx1034", 8}, {"gfx1035", 6},
+        {"gfx1036", 1},  {"gfx1100", 48}, {"gfx1101", 30}, {"gfx1102", 16}, {"gfx1103", 6}, {"gfx1150", 8},
+        {"gfx1151", 20}, {"gfx1152", 4},  {"gfx1153", 2},  {"gfx1200", 16}, {"gfx1201", 32}};
+    return units.at(target);
+}
+
+// Cycles of a launch and of a problem's arithmetic, with what padding and idle units cost.
+double cycles(const Int8GemmRow& row, const ck_int8_gemm_args& args, int32_t units) {
+    constexpr double kLaunch = 4000;
+    const Int8GemmGrid grid = int8_gemm_grid(row, args.m, args.n);
+    const Int8GemmSplit split = int8_gemm_split(row, args.m, args.n, args.k, units);
+    const double tiles = static_cast<double>(grid.tiles_m) * grid.tiles_n;
+    const double depth = std::ceil(static_cast<double>(split.split_k) / row.tile_k) * row.tile_k;
+    return kLaunch + std::ceil(tiles * split.splits / units) * row.tile_m * row.tile_n * depth / rate(row);
+}
+
+TEST_CASE("no AMD INT8 GEMM takes three times as long as its fastest row would") {
+    const Preferences preferences = built_in();
+    const int64_t sizes[] = {1,   2,   3,   8,   9,   16,   17,   63,   64,    65,   128,
+                             129, 200, 256, 257, 511, 1024, 1500, 4096, 12544, 70000};
+    for (const Target& target : known_targets()) {
+        if (std::string_view(target.kind) != "elf") continue;
+        const Device<ops::Int8Gemm> device(target, preferences);
+        for (const int32_t units : {units_of(target.name), (units_of(target.name) + 1) / 2})
+            for (const int64_t m : sizes)
+                for (const int64_t n : sizes)
+                    for (const int64_t k : {16, 64, 100, 130, 1000, 3072, 8192, 131071}) {
+                        const ck_int8_gemm_args args = problem(m, n, k);
+                        const VariantSlot* chosen = device.slot(args);
+                        REQUIRE(chosen);
+                        const double own = cycles(gemm_row(*chosen), args, units);
+                        for (const VariantSlot* slot : device.slots) {
+                            if (ops::Int8Gemm::refusal(args, slot->variant)) continue;
+                            INFO(target.name << " " << m << " " << n << " " << k << " on " << units
+                                             << " units: " << chosen->variant.name << " " << own << ", "
+                                             << slot->variant.name << " "
+                                             << cycles(gemm_row(*slot), args, units));
+                            CHECK(own <= 3 * cycles(gemm_row(*slot), args, units));
+                        }
+                    }
     }
 }
 
