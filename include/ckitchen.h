@@ -239,20 +239,21 @@ enum {
 
 typedef struct ck_context_options {
     uint32_t struct_size;
-    ck_backend backend;  /* CKITCHEN_BACKEND replaces CK_BACKEND_AUTO */
-    int32_t ordinal;     /* device number of the backend; must be 0 with CK_BACKEND_AUTO */
-    int32_t threads;     /* CPU backend: threads, 0 = all that this process may use; at most 1024 */
-    uint32_t flags;      /* CK_CONTEXT_ bits */
-    uint32_t reserved0;  /* must be 0 */
-    const char* disable; /* operators to switch off, comma-separated names without "ck_"; NULL = none */
-    const char*
-        runtime_path; /* GPU runtime library to open; NULL = CKITCHEN_HIP_LIBRARY or CKITCHEN_CUDA_LIBRARY,
-                         else the copy already in the process, else a list of known names */
+    ck_backend backend;       /* CKITCHEN_BACKEND replaces CK_BACKEND_AUTO */
+    int32_t ordinal;          /* device number of the backend; must be 0 with CK_BACKEND_AUTO */
+    int32_t threads;          /* CPU backend: threads, 0 = all that this process may use; at most 1024 */
+    uint32_t flags;           /* CK_CONTEXT_ bits */
+    uint32_t reserved0;       /* must be 0 */
+    const char* disable;      /* operators to switch off, comma-separated names without "ck_"; NULL = none */
+    const char* runtime_path; /* GPU runtime library to open; NULL = CKITCHEN_HIP_LIBRARY or
+                                 CKITCHEN_CUDA_LIBRARY, else the copy already in the process, else a list of
+                                 known names. A process opens one library of a kind: once it is open, a path
+                                 must name it. With CK_BACKEND_AUTO only the devices of that library count */
 } ck_context_options;
 
 /* Makes a context. options NULL means all defaults. The texts are copied. On success *context is owned by the
  * caller until ck_context_destroy; on failure it is set to NULL. Thread-safe. Since 0.1.
- *   CK_ERROR_INVALID_ARGUMENT       context NULL, an option out of range
+ *   CK_ERROR_INVALID_ARGUMENT       context NULL, an option out of range, another runtime_path than is open
  *   CK_ERROR_INVALID_CONFIGURATION  an environment variable or `disable` names something unknown
  *   CK_ERROR_NO_RUNTIME, _NO_DEVICE, _UNSUPPORTED_ARCH  with the reason in ck_last_error()
  *   CK_ERROR_OUT_OF_MEMORY, CK_ERROR_DRIVER, CK_ERROR_DEVICE_LOST */

@@ -8,6 +8,7 @@
 #include "core/env.hpp"
 #include "core/problem_text.hpp"
 #include "core/struct_io.hpp"
+#include "runtime/object_store.hpp"
 
 namespace ckitchen::api {
 namespace {
@@ -42,6 +43,7 @@ Status force_variant(ck_context& context, const std::string& name) {
 Status create(const ck_context_options& options, std::unique_ptr<ck_context>& result) {
     const Env& environment = env();
     CK_RETURN_IF_ERROR(environment.status);
+    CK_RETURN_IF_ERROR(runtime::check_code_object_dir());
     BackendRequest request;
     if (options.backend < CK_BACKEND_AUTO || options.backend > CK_BACKEND_CUDA)
         return invalid_argument("options.backend is {}, must be {} to {}", options.backend,

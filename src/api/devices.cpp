@@ -37,16 +37,14 @@ const char* backend_name(ck_backend backend) {
     return kNames[backend];
 }
 
-Status make_gpu(ck_backend backend, int32_t ordinal, const char* path, std::unique_ptr<Backend>& result) {
-    runtime::Driver* driver = nullptr;
-    CK_RETURN_IF_ERROR(open_driver(backend, path, driver));
+Status make_gpu(runtime::Driver& driver, int32_t ordinal, std::unique_ptr<Backend>& result) {
     int count = 0;
-    CK_RETURN_IF_ERROR(driver->device_count(count));
+    CK_RETURN_IF_ERROR(driver.device_count(count));
     if (ordinal >= count)
-        return error(CK_ERROR_NO_DEVICE, "ordinal is {}, {} has {} devices", ordinal, driver->description(),
+        return error(CK_ERROR_NO_DEVICE, "ordinal is {}, {} has {} devices", ordinal, driver.description(),
                      count);
     runtime::GpuDevice* device = nullptr;
-    CK_RETURN_IF_ERROR(runtime::gpu_device(*driver, ordinal, device));
+    CK_RETURN_IF_ERROR(runtime::gpu_device(driver, ordinal, device));
     if (device->properties().usable != CK_OK)
         return error(device->properties().usable, "device {} ({}): {}", ordinal, device->properties().name,
                      device->properties().unusable_reason);
@@ -54,32 +52,65 @@ Status make_gpu(ck_backend backend, int32_t ordinal, const char* path, std::uniq
     return {};
 }
 
-// The first usable GPU: HIP before CUDA, discrete before integrated. `present` counts all, `reasons` says why
-// not.
-Status make_any_gpu(const char* path, std::unique_ptr<Backend>& result, int& present, std::string& reasons) {
-    present = 0;
-    ck_status code = CK_ERROR_NO_DEVICE;
+// The GPU runtimes that "any device" looks at: HIP before CUDA. A path names one library, which is opened as
+// whichever of the two it is; without one a runtime that is not there has no devices.
+Status open_any(const char* path, std::vector<runtime::Driver*>& drivers) {
+    Status failures[2];
+    std::size_t tried = 0;
     for (ck_backend backend : {CK_BACKEND_HIP, CK_BACKEND_CUDA}) {
-        const int32_t count = device_count(backend);
+        runtime::Driver* driver = nullptr;
+        Status& status = failures[tried++];
+        status = open_driver(backend, path, driver);
+        if (status.ok()) {
+            drivers.push_back(driver);
+            continue;
+        }
+        if (status.code() == CK_ERROR_FORKED) return status;
+        if (path && status.code() == CK_ERROR_NO_DEVICE) return {};
+        log(CK_LOG_INFO, "{}: {}", backend_name(backend), status.message());
+    }
+    if (!path || !drivers.empty()) return {};
+    const ck_status code =
+        failures[0].code() == failures[1].code() ? failures[0].code() : CK_ERROR_INVALID_ARGUMENT;
+    return error(code, "options.runtime_path is '{}': as a HIP runtime: {}; as a CUDA driver: {}", path,
+                 failures[0].message(), failures[1].message());
+}
+
+// The first usable GPU: HIP before CUDA, discrete before integrated. No backend and success: no GPU is there.
+Status make_any_gpu(const char* path, std::unique_ptr<Backend>& result, bool& present) {
+    std::vector<runtime::Driver*> drivers;
+    const Status opened = open_any(path, drivers);
+    present = opened.code() == CK_ERROR_FORKED;
+    CK_RETURN_IF_ERROR(opened);
+    ck_status code = CK_ERROR_NO_DEVICE;
+    int found = 0;
+    std::string reasons;
+    for (runtime::Driver* driver : drivers) {
+        int count = 0;
+        if (const Status status = driver->device_count(count); !status.ok())
+            log(CK_LOG_INFO, "{}: {}", driver->description(), status.message());
         for (const bool integrated : {false, true}) {
             for (int32_t ordinal = 0; ordinal < count; ++ordinal) {
-                ck_device_properties properties{};
-                Status status = device_properties(backend, ordinal, properties);
-                const bool is_integrated = (properties.flags & CK_DEVICE_INTEGRATED) != 0;
-                if (status.ok() && is_integrated != integrated) continue;
-                if (!status.ok() && integrated) continue;
-                ++present;
-                if (status.ok()) status = make_gpu(backend, ordinal, path, result);
+                runtime::GpuDevice* device = nullptr;
+                Status status = runtime::gpu_device(*driver, ordinal, device);
+                // A device that does not answer counts among the discrete ones.
+                const bool is_integrated =
+                    status.ok() && (device->properties().flags & CK_DEVICE_INTEGRATED) != 0;
+                if (is_integrated != integrated) continue;
+                ++found;
+                present = true;
+                if (status.ok()) status = make_gpu(*driver, ordinal, result);
                 if (status.ok()) return {};
                 code = status.code();
-                reasons += (reasons.empty() ? "" : "; ") + std::string(backend_name(backend)) + " " +
-                           std::to_string(ordinal) + ": " + status.message();
+                reasons += (reasons.empty() ? "" : "; ") + std::string(backend_name(driver->backend())) +
+                           " " + std::to_string(ordinal) + ": " + status.message();
             }
         }
     }
+    if (!present) return {};
     return error(code,
                  "{} GPUs are present and none is usable ({}); CK_CONTEXT_ALLOW_CPU_FALLBACK takes the CPU",
-                 present, reasons);
+                 found, reasons);
 }
 
 // The built-in preferences matter to GPUs alone; a file that the user names is checked whatever the device.
@@ -139,15 +170,19 @@ Status device_properties(ck_backend backend, int32_t ordinal, ck_device_properti
 }
 
 Status make_backend(const BackendRequest& request, std::unique_ptr<Backend>& backend) {
-    if (request.backend == CK_BACKEND_HIP || request.backend == CK_BACKEND_CUDA)
-        return make_gpu(request.backend, request.ordinal, request.runtime_path, backend);
+    // An empty path is as good as none.
+    const char* path = request.runtime_path && *request.runtime_path ? request.runtime_path : nullptr;
+    if (request.backend == CK_BACKEND_HIP || request.backend == CK_BACKEND_CUDA) {
+        runtime::Driver* driver = nullptr;
+        CK_RETURN_IF_ERROR(open_driver(request.backend, path, driver));
+        return make_gpu(*driver, request.ordinal, backend);
+    }
     if (request.backend == CK_BACKEND_AUTO) {
-        int present = 0;
-        std::string reasons;
-        Status status = make_any_gpu(request.runtime_path, backend, present, reasons);
-        if (status.ok()) return {};
-        if (present > 0 && !request.allow_cpu_fallback) return status;
-        if (present > 0) log(CK_LOG_WARN, "taking the CPU: {}", reasons);
+        bool present = false;
+        const Status status = make_any_gpu(path, backend, present);
+        if (status.ok() && backend) return {};
+        if (!status.ok() && !(present && request.allow_cpu_fallback)) return status;
+        if (present) log(CK_LOG_WARN, "taking the CPU: {}", status.message());
     }
     if (request.ordinal != 0)
         return error(CK_ERROR_NO_DEVICE, "ordinal is {}, the CPU is one device: must be 0", request.ordinal);

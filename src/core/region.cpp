@@ -144,39 +144,39 @@ void Regions::add(const char* name, const void* base, int64_t rows, int64_t colu
     push(region);
 }
 
-void Regions::workspace(const void* base, uint64_t bytes) {
-    if (!base || bytes == 0) return;
-    if (bytes > uint64_t{INT64_MAX}) {
-        overflow("workspace");
-        return;
-    }
+Status Regions::workspace(const void* base, uint64_t bytes) {
+    if (!base || bytes == 0) return {};
+    if (bytes > uint64_t{INT64_MAX})
+        return invalid_argument("workspace: its size in bytes does not fit 63 bits");
     Region region;
     region.name = "workspace";
     region.base = reinterpret_cast<uint64_t>(base);
     region.run = static_cast<int64_t>(bytes);
     region.output = true;
     push(region);
+    return check_region(region, false);
+}
+
+Status Regions::check_region(const Region& region, bool query) {
+    if (region.run == 0) return {};
+    Wide low, high;
+    bounds(region, low, high);
+    if (high - low > Wide{INT64_MAX})
+        return invalid_argument("{}: its size in bytes does not fit 63 bits", region.name);
+    if (region.base == 0) {
+        if (region.required && !query) return invalid_argument("{} is NULL", region.name);
+        return {};
+    }
+    if (Wide{region.base} + low < 0 || Wide{region.base} + high > Wide{UINT64_MAX})
+        return invalid_argument("{}: {:#x} and its size leave the address space", region.name, region.base);
+    if (region.output && overlaps_itself(region))
+        return invalid_argument("{}: its strides make elements overlap each other", region.name);
+    return {};
 }
 
 Status Regions::check(bool query) const {
     if (overflow_) return invalid_argument("{}: its size in bytes does not fit 63 bits", overflow_);
-    for (std::size_t i = 0; i < count_; ++i) {
-        const Region& region = regions_[i];
-        if (region.run == 0) continue;
-        Wide low, high;
-        bounds(region, low, high);
-        if (high - low > Wide{INT64_MAX})
-            return invalid_argument("{}: its size in bytes does not fit 63 bits", region.name);
-        if (region.base == 0) {
-            if (region.required && !query) return invalid_argument("{} is NULL", region.name);
-            continue;
-        }
-        if (Wide{region.base} + low < 0 || Wide{region.base} + high > Wide{UINT64_MAX})
-            return invalid_argument("{}: {:#x} and its size leave the address space", region.name,
-                                    region.base);
-        if (region.output && overlaps_itself(region))
-            return invalid_argument("{}: its strides make elements overlap each other", region.name);
-    }
+    for (std::size_t i = 0; i < count_; ++i) CK_RETURN_IF_ERROR(check_region(regions_[i], query));
     return {};
 }
 

@@ -61,8 +61,8 @@ class Regions {
     }
     // Any strided set; strides and run in bytes.
     void strided(const Region& region) { push(region); }
-    // The caller's workspace: an output that nothing may overlap.
-    void workspace(const void* base, uint64_t bytes);
+    // The caller's workspace: an output that nothing may overlap. Checked as it is added.
+    Status workspace(const void* base, uint64_t bytes);
     // Sizes that do not fit 63 bits were met: which argument.
     void overflow(const char* name) {
         if (!overflow_) overflow_ = name;
@@ -77,6 +77,7 @@ class Regions {
     void add(const char* name, const void* base, int64_t rows, int64_t columns, int64_t ld, int64_t element,
              bool output, bool required);
 
+    static Status check_region(const Region& region, bool query);
     void push(const Region& region) { regions_[count_++] = region; }
 
     static constexpr std::size_t kCapacity = 12;  // more than the arguments of any operator

@@ -72,8 +72,7 @@ class Call {
                 return error(CK_ERROR_WORKSPACE_TOO_SMALL,
                              "workspace_size is {} (workspace {}), must be at least {} bytes",
                              args.workspace_size, args.workspace ? "given" : "NULL", needed);
-            regions.workspace(args.workspace, needed);
-            CK_RETURN_IF_ERROR(regions.check(false));
+            CK_RETURN_IF_ERROR(regions.workspace(args.workspace, needed));
         }
         if constexpr (requires { Op::may_alias; })
             CK_RETURN_IF_ERROR(regions.check_overlap(Op::may_alias, Op::alias_of));

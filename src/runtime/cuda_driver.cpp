@@ -87,6 +87,7 @@ class CudaDriver final : public Driver {
 
     ck_backend backend() const override { return CK_BACKEND_CUDA; }
     const std::string& description() const override { return description_; }
+    const Library& library() const { return library_; }
     bool graphs_record_launches() const override { return true; }
 
     Status device_count(int& count) override {
@@ -304,7 +305,12 @@ Status open_cuda(const char* path, Driver*& driver) {
         std::unique_ptr<CudaDriver> made;
         CK_RETURN_IF_ERROR(CudaDriver::create(path && *path ? path : env().cuda_library.c_str(), made));
         opened = made.release();
+    } else if (path && *path && !opened->library().is(path)) {
+        return invalid_argument(
+            "options.runtime_path is '{}', this process has opened {}: one CUDA driver a process", path,
+            opened->library().path());
     }
+    if (opened->forked()) return opened->forked_error();
     driver = opened;
     return {};
 }

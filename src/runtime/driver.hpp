@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/status.hpp"
+#include "runtime/fork_mark.hpp"
 
 namespace ckitchen::runtime {
 
@@ -32,6 +33,10 @@ class Driver {
     Driver(const Driver&) = delete;
     Driver& operator=(const Driver&) = delete;
     virtual ~Driver() = default;
+
+    // Handles of the driver are void in a child of the process that opened it.
+    bool forked() const { return mark_.forked(); }
+    Status forked_error() const;
 
     virtual ck_backend backend() const = 0;
     // For messages: "HIP 5.2 (/usr/lib/...)".
@@ -68,10 +73,14 @@ class Driver {
     // Lets this thread load code while a stream of the process captures; returns the mode to give back.
     virtual int relax_capture() = 0;
     virtual void restore_capture(int mode) = 0;
+
+  private:
+    const ForkMark mark_;
 };
 
-// The process's driver of a kind, opened on first use and kept. `path` NULL: the environment's or a known
-// name. A failure is not remembered.
+// The process's driver of a kind, opened on first use and kept: later calls may name no other library. `path`
+// NULL: the environment's or a known name. A failure is not remembered. In a forked child of the process that
+// opened it: CK_ERROR_FORKED, and the driver is not called.
 Status open_hip(const char* path, Driver*& driver);
 Status open_cuda(const char* path, Driver*& driver);
 

@@ -1,7 +1,5 @@
 #include "runtime/gpu_backend.hpp"
 
-#include <unistd.h>
-
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -139,13 +137,10 @@ Status gpu_device(Driver& driver, int ordinal, GpuDevice*& device) {
     return {};
 }
 
-GpuBackend::GpuBackend(GpuDevice& device) : device_(device), process_(getpid()) {}
+GpuBackend::GpuBackend(GpuDevice& device) : device_(device) {}
 
 Status GpuBackend::check() const {
-    if (getpid() != process_)
-        return error(CK_ERROR_FORKED,
-                     "the context was made by process {}, this is {}: GPU contexts do not survive fork",
-                     process_, getpid());
+    if (device_.driver().forked()) return device_.driver().forked_error();
     if (lost_.load(std::memory_order_relaxed))
         return error(CK_ERROR_DEVICE_LOST, "device {} ({}) faulted earlier", device_.ordinal(),
                      properties().arch);
@@ -162,6 +157,16 @@ Status GpuBackend::on_device(Body&& body) {
     const DeviceScope scope(device_.driver(), device_.ordinal());
     if (!scope.status().ok()) return noted(scope.status());
     return noted(body());
+}
+
+template <typename Body>
+Status GpuBackend::unrecorded(Body&& body) {
+    return on_device([&] {
+        const int mode = device_.driver().relax_capture();
+        Status status = body();
+        device_.driver().restore_capture(mode);
+        return status;
+    });
 }
 
 Status GpuBackend::refuse_capture(const char* what, void* stream) {
@@ -202,11 +207,11 @@ Status GpuBackend::check_not_capturing(const char* what, void* stream) {
 }
 
 Status GpuBackend::allocate(uint64_t bytes, void** pointer) {
-    return on_device([&] { return device_.driver().allocate(bytes, pointer); });
+    return unrecorded([&] { return device_.driver().allocate(bytes, pointer); });
 }
 
 Status GpuBackend::release(void* pointer) {
-    return on_device([&] { return device_.driver().release(pointer); });
+    return unrecorded([&] { return device_.driver().release(pointer); });
 }
 
 Status GpuBackend::allocate_host(uint64_t bytes, void** pointer) {
@@ -227,7 +232,7 @@ Status GpuBackend::destroy_stream(void* stream) {
 
 Status GpuBackend::copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
                         void* stream) {
-    return on_device([&]() -> Status {
+    return unrecorded([&]() -> Status {
         CK_RETURN_IF_ERROR(refuse_capture("ck_copy", stream));
         CK_RETURN_IF_ERROR(device_.driver().enqueue_copy(destination, source, bytes, kind, stream));
         return device_.driver().synchronize(stream);
@@ -243,7 +248,7 @@ Status GpuBackend::enqueue_copy(void* destination, const void* source, uint64_t 
 }
 
 Status GpuBackend::synchronize(void* stream) {
-    return on_device([&]() -> Status {
+    return unrecorded([&]() -> Status {
         CK_RETURN_IF_ERROR(refuse_capture("ck_synchronize", stream));
         return device_.driver().synchronize(stream);
     });

@@ -81,11 +81,13 @@ class GpuBackend final : public Backend {
   private:
     template <typename Body>
     Status on_device(Body&& body);
+    // For what no capture records: without this it would break the captures of other streams and threads.
+    template <typename Body>
+    Status unrecorded(Body&& body);
     Status noted(Status status);
     Status refuse_capture(const char* what, void* stream);
 
     GpuDevice& device_;
-    const int process_;  // handles are void in a forked child
     std::atomic<bool> lost_{false};
 };
 

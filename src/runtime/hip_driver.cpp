@@ -98,6 +98,7 @@ class HipDriver final : public Driver {
 
     ck_backend backend() const override { return CK_BACKEND_HIP; }
     const std::string& description() const override { return description_; }
+    const Library& library() const { return library_; }
     bool graphs_record_launches() const override { return version_ >= kCaptureVersion; }
 
     Status device_count(int& count) override {
@@ -312,7 +313,12 @@ Status open_hip(const char* path, Driver*& driver) {
         std::unique_ptr<HipDriver> made;
         CK_RETURN_IF_ERROR(HipDriver::create(path && *path ? path : env().hip_library.c_str(), made));
         opened = made.release();
+    } else if (path && *path && !opened->library().is(path)) {
+        return invalid_argument(
+            "options.runtime_path is '{}', this process has opened {}: one HIP runtime a process", path,
+            opened->library().path());
     }
+    if (opened->forked()) return opened->forked_error();
     driver = opened;
     return {};
 }

@@ -97,6 +97,14 @@ Status Library::open(const char* path, const LibraryNames& names, Library& libra
     return error(CK_ERROR_NO_RUNTIME, "no {} could be opened: {}", names.stem, tried);
 }
 
+bool Library::is(const char* path) const {
+    void* other = dlopen(path, kFlags | RTLD_NOLOAD);
+    if (!other) return false;
+    // Only the count of this look-up is given back: the library stays.
+    dlclose(other);
+    return other == handle_;
+}
+
 void* Library::symbol(const char* name) const {
     return dlsym(handle_, name);
 }

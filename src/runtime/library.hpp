@@ -22,6 +22,9 @@ class Library {
     // owner runs.
     static Status open(const char* path, const LibraryNames& names, Library& library);
 
+    // Does a path or SONAME name this very library?
+    bool is(const char* path) const;
+
     void* symbol(const char* name) const;
     const std::string& path() const { return path_; }
 

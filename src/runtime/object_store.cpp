@@ -71,6 +71,14 @@ Status unpack(const EmbeddedObject& object, CodeImage& image) {
 
 }  // namespace
 
+Status check_code_object_dir() {
+    const std::string& folder = env().code_object_dir;
+    struct stat info {};
+    if (folder.empty() || (stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode))) return {};
+    return error(CK_ERROR_INVALID_CONFIGURATION,
+                 "environment variable CKITCHEN_CODE_OBJECT_DIR is '{}', which is no folder", folder);
+}
+
 bool has_code(const std::string& target) {
     const auto embedded = embedded_objects();
     if (std::any_of(embedded.begin(), embedded.end(),

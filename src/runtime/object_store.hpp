@@ -16,6 +16,9 @@ struct CodeImage {
     std::size_t size = 0;
 };
 
+// CKITCHEN_CODE_OBJECT_DIR, when it is set, must be a folder.
+Status check_code_object_dir();
+
 // Is there code for a target at all?
 bool has_code(const std::string& target);
 

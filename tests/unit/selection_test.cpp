@@ -415,6 +415,17 @@ TEST_CASE("a tuning file that is wrong is told where") {
         {R"({"format":1,"int8_gemm":{"*":[{"rows":3}]}})", "[0].rows is not a list"},
         {R"({"format":1,"int8_gemm":{"*":[{"rows":[3]}]}})", "not a name"},
         {R"({"format":1,"int8_gemm":{"*":[{"m":[3]}]}})", "[0].m is not a pair"},
+        {R"({"format":1,"int8_gemm":{"*":[{"m":[3,4,5]}]}})", "[0].m is not a pair"},
+        {R"({"format":1,"int8_gemm":{"*":[{"m":[3,4.5]}]}})", "[0].m is not a pair"},
+        {R"({"format":1,"int8_gemm":{"*":[{"m":[3,18446744073709551615]}]}})", "[0].m is not a pair"},
+        {R"({"format":1,"int8_gemm":{"*":[{"m":"x"}]}})", "[0].m is not a pair"},
+        {R"({"format":1,"int8_gemm":{"*":[{},[]]}})", "int8_gemm.*[1] is not an object"},
+        {R"({"format":1,"int8_gemm":{"*":[{"m":[3,4],"m":[3,4]}]}})", "[0].m is given twice"},
+        {R"({"format":1,"int8_gemm":{"*":[],"*":[]}})", "int8_gemm.* is given twice"},
+        {R"({"format":1,"int8_gemm":{},"int8_gemm":{}})", "int8_gemm is given twice"},
+        {R"({"format":{}})", "format is not 1"},
+        {R"({"format":1,"int8_gemm":{"*":[)", "not a JSON object"},
+        {R"({"format":1} {})", "not a JSON object"},
     };
     for (const auto& [text, reason] : wrong) {
         Preferences preferences;
