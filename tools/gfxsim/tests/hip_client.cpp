@@ -46,8 +46,10 @@ int Module::launch_raw(const char* kernel, unsigned gx, unsigned gy, unsigned th
                        void** arguments) const {
     void* f = nullptr;
     if (const int error = hip_("hipModuleGetFunction", &f, module_, kernel)) return error;
-    return hip_("hipModuleLaunchKernel", f, gx, gy, 1u, threads, 1u, 1u, 0u, static_cast<void*>(nullptr),
-                arguments, static_cast<void**>(nullptr));
+    if (const int error = hip_("hipModuleLaunchKernel", f, gx, gy, 1u, threads, 1u, 1u, 0u,
+                               static_cast<void*>(nullptr), arguments, static_cast<void**>(nullptr)))
+        return error;
+    return hip_("hipDeviceSynchronize");
 }
 
 }  // namespace gfxsim_test

@@ -64,6 +64,7 @@ class Module {
     Module& operator=(const Module&) = delete;
 
     bool has(const char* kernel) const;
+    /// Launches and waits; what either of the two answered.
     template <class... A>
     int launch(const char* kernel, unsigned gx, unsigned gy, unsigned threads, A... arguments) const {
         void* pointers[] = {static_cast<void*>(&arguments)...};

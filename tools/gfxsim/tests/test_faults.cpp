@@ -64,8 +64,7 @@ void check_pair(const Module& m, const std::string& target, const char* kernel, 
     CHECK(clean.empty());
     const std::string report =
         report_of([&] { CHECK(m.launch(kernel, groups, 1, threads, arguments..., amount) == error); });
-    // The next synchronising call reports it once more, then the device is usable again.
-    CHECK(hip()("hipDeviceSynchronize") == error);
+    // It is reported once, then the device is usable again.
     CHECK(hip()("hipDeviceSynchronize") == 0);
     CHECK_THAT(report, Catch::Contains(std::string("in kernel ") + kernel + " on " + target));
     for (const std::string& word : words) CHECK_THAT(report, Catch::Contains(word));
@@ -101,7 +100,6 @@ TEST_CASE("use after free", "[faults]") {
         const std::string report =
             report_of([&] { CHECK(m.launch("fault_global", 1, 1, 64, p, 64, 0) == 700); });
         CHECK_THAT(report, Catch::Contains("use after free"));
-        CHECK(hip()("hipDeviceSynchronize") == 700);
     });
 }
 
@@ -115,7 +113,6 @@ TEST_CASE("memory of another device", "[faults]") {
         const std::string report =
             report_of([&] { CHECK(m.launch("fault_global", 1, 1, 64, other, 64, 0) == 700); });
         CHECK_THAT(report, Catch::Contains("memory of another device"));
-        CHECK(hip()("hipDeviceSynchronize") == 700);
     }
     REQUIRE(hip()("hipFree", other) == 0);
 }

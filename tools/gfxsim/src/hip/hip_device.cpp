@@ -1,4 +1,6 @@
 // Initialisation, versions, devices, properties, attributes, contexts.
+#include <dlfcn.h>
+
 #include <cstdio>
 #include <cstring>
 
@@ -28,7 +30,8 @@ void put_text(uint8_t* base, size_t offset, const char* text) {
 }
 
 /// hipDeviceProp_t of releases 5 (792 bytes).
-void fill_r0000(uint8_t* p, const Target& t, int ordinal) {
+void fill_r0000(uint8_t* p, const HipDevice& d, int ordinal) {
+    const Target& t = *d.target;
     std::memset(p, 0, 792);
     put_text(p, 0, t.marketing_name);
     put<uint64_t>(p, 256, t.memory_bytes);
@@ -49,13 +52,14 @@ void fill_r0000(uint8_t* p, const Target& t, int ordinal) {
     put<int>(p, 368, ordinal + 3);
     put<uint64_t>(p, 376, kLdsBytes);
     put<int>(p, 392, t.major * 100 + t.minor * 10 + t.step);
-    put_text(p, 396, t.name);
+    put_text(p, 396, d.arch.c_str());
     put<int>(p, 652, t.integrated);
     put<int>(p, 656, 1);
 }
 
 /// hipDeviceProp_tR0600 (1472 bytes).
-[[maybe_unused]] void fill_r0600(uint8_t* p, const Target& t, int ordinal) {
+[[maybe_unused]] void fill_r0600(uint8_t* p, const HipDevice& d, int ordinal) {
+    const Target& t = *d.target;
     std::memset(p, 0, 1472);
     put_text(p, 0, t.marketing_name);
     for (int i = 0; i < 16; ++i) p[256 + i] = static_cast<uint8_t>(0x10 + i + ordinal);
@@ -78,7 +82,7 @@ void fill_r0000(uint8_t* p, const Target& t, int ordinal) {
     put<int>(p, 624, 2048);
     put<int>(p, 688, 1);
     put<uint64_t>(p, 696, kLdsBytes);
-    put_text(p, 1160, t.name);
+    put_text(p, 1160, d.arch.c_str());
     put<uint64_t>(p, 1416, kLdsBytes);
 }
 
@@ -188,7 +192,8 @@ int get_r0000(void* p, int ordinal) {
     return guarded([&](Runtime& rt) -> int {
         if (!p) return kInvalidValue;
         if (!rt.valid_device(ordinal)) return kInvalidDevice;
-        fill_r0000(static_cast<uint8_t*>(p), *rt.device(ordinal).target, ordinal);
+        if (query_fails()) return kUnknownError;
+        fill_r0000(static_cast<uint8_t*>(p), rt.device(ordinal), ordinal);
         return kSuccess;
     });
 }
@@ -311,7 +316,8 @@ GFXSIM_API int hipGetDevicePropertiesR0600(void* p, int ordinal) {
     return guarded([&](Runtime& rt) -> int {
         if (!p) return kInvalidValue;
         if (!rt.valid_device(ordinal)) return kInvalidDevice;
-        fill_r0600(static_cast<uint8_t*>(p), *rt.device(ordinal).target, ordinal);
+        if (query_fails()) return kUnknownError;
+        fill_r0600(static_cast<uint8_t*>(p), rt.device(ordinal), ordinal);
         return kSuccess;
     });
 }
@@ -359,3 +365,23 @@ GFXSIM_API int hipCtxSetCurrent(void* context) {
         return kInvalidContext;
     });
 }
+
+#if GFXSIM_FLAVOR >= 60
+// By the name in the source, which means the struct of the release that the client was built against.
+GFXSIM_API int hipGetProcAddress(const char* name, void** function, int version, uint64_t, int* status) {
+    if (!name || !function) return record(kInvalidValue);
+    const bool new_struct = version >= 600 && std::strcmp(name, "hipGetDeviceProperties") == 0;
+    // Up to 6.3 through the library's bare name, which may be another copy or none.
+    void* library = nullptr;
+    if (kFlavor < 70) {
+        library = dlopen("libamdhip64.so", RTLD_NOW | RTLD_LOCAL);
+    } else {
+        Dl_info self;
+        if (dladdr(reinterpret_cast<const void*>(&hipInit), &self))
+            library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+    }
+    *function = library ? dlsym(library, new_struct ? "hipGetDevicePropertiesR0600" : name) : nullptr;
+    if (status) *status = *function ? 0 : 1;
+    return record(*function ? kSuccess : kNotFound);
+}
+#endif

@@ -21,28 +21,38 @@ bool accessible(const void* p, size_t bytes, bool& ours) {
     return !ours || (a.live && bytes <= a.base + a.size - address);
 }
 
-int copy(void* dst, const void* src, size_t bytes, int kind) {
-    if (bytes == 0) return kSuccess;
+/// May these bytes be copied? Says which of the two is memory of the runtime.
+int check_copy(void* dst, const void* src, size_t bytes, int kind, bool& dst_ours, bool& src_ours) {
     if (!dst || !src || kind < kHostToHost || kind > kCopyDefault) return kInvalidValue;
-    bool dst_ours = false, src_ours = false;
     if (!accessible(dst, bytes, dst_ours) || !accessible(src, bytes, src_ours)) return kInvalidValue;
     if ((kind == kHostToDevice || kind == kDeviceToDevice) && !dst_ours) return kInvalidValue;
     if ((kind == kDeviceToHost || kind == kDeviceToDevice) && !src_ours) return kInvalidValue;
+    return kSuccess;
+}
+
+/// What was right when the copy was asked for may have been freed since.
+int do_copy(void* dst, const void* src, size_t bytes) {
+    bool dst_ours = false, src_ours = false;
+    if (!accessible(dst, bytes, dst_ours) || !accessible(src, bytes, src_ours)) return kIllegalAddress;
     std::memmove(dst, src, bytes);
     if (dst_ours) MemoryMap::instance().copy_defined(dst, src, bytes);
     return kSuccess;
 }
 
-int fill(void* dst, const void* pattern, size_t width, size_t count) {
-    if (count == 0) return kSuccess;
+int check_fill(void* dst, size_t width, size_t count) {
     bool ours = false;
     if (!dst || count > SIZE_MAX / width || !accessible(dst, width * count, ours) || !ours)
         return kInvalidValue;
+    return kSuccess;
+}
+
+int do_fill(void* dst, int value, size_t width, size_t count) {
+    bool ours = false;
+    if (!accessible(dst, width * count, ours) || !ours) return kIllegalAddress;
     if (width == 1) {
-        std::memset(dst, *static_cast<const uint8_t*>(pattern), count);
+        std::memset(dst, static_cast<uint8_t>(value), count);
     } else {
-        for (size_t i = 0; i < count; ++i)
-            std::memcpy(static_cast<uint8_t*>(dst) + i * width, pattern, width);
+        for (size_t i = 0; i < count; ++i) std::memcpy(static_cast<uint8_t*>(dst) + i * width, &value, width);
     }
     MemoryMap::instance().mark_defined(dst, width * count);
     return kSuccess;
@@ -58,18 +68,36 @@ int allocate(Runtime& rt, void** p, size_t bytes, MemoryKind kind, unsigned flag
     return *p ? kSuccess : kOutOfMemory;
 }
 
-int release(void* p, MemoryKind kind) {
+/// Memory is given back when nothing of its device is under way any more.
+int release(Runtime& rt, void* p, MemoryKind kind) {
     if (!p) return kSuccess;
+    Allocation a;
+    if (MemoryMap::instance().find(reinterpret_cast<uint64_t>(p), a) && rt.valid_device(a.device))
+        rt.wait_for_device(a.device);
     return MemoryMap::instance().release(p, kind) ? kSuccess : kInvalidValue;
 }
 
-/// An asynchronous call: recorded while the stream captures, else done at once.
+int no_stream() {
+    return kFlavor >= 70 ? kContextIsDestroyed : kInvalidValue;
+}
+
+/// A synchronous call: at its turn on the null stream, within the call.
 template <class F>
-int on_stream(void* handle, F work) {
+int on_null_stream(Runtime& rt, F work) {
+    if (const int error = rt.refuse_in_capture(kStreamCaptureImplicit, true)) return error;
+    const int device = thread_state().device;
+    rt.wait_for_stream(rt.device(device).null_stream);
+    if (const int error = rt.take_pending(device)) return error;
+    return work();
+}
+
+int fill_async(void* dst, int value, size_t width, size_t count, void* stream) {
     return guarded([&](Runtime& rt) -> int {
-        HipStream* s = rt.stream(handle);
-        if (!s) return kFlavor >= 70 ? kContextIsDestroyed : kInvalidValue;
-        return rt.submit(*s, work);
+        HipStream* s = rt.stream(stream);
+        if (!s) return no_stream();
+        if (count == 0) return kSuccess;
+        if (const int error = check_fill(dst, width, count)) return error;
+        return rt.submit(*s, {[=](const Options&) { return do_fill(dst, value, width, count); }, nullptr});
     });
 }
 
@@ -95,7 +123,7 @@ GFXSIM_API int hipMalloc(void** p, size_t bytes) {
 GFXSIM_API int hipFree(void* p) {
     return guarded([&](Runtime& rt) -> int {
         if (const int error = rt.refuse_in_capture(kStreamCaptureUnsupported, false)) return error;
-        return release(p, MemoryKind::kDevice);
+        return release(rt, p, MemoryKind::kDevice);
     });
 }
 
@@ -109,7 +137,7 @@ GFXSIM_API int hipHostMalloc(void** p, size_t bytes, unsigned flags) {
 GFXSIM_API int hipHostFree(void* p) {
     return guarded([&](Runtime& rt) -> int {
         if (const int error = rt.refuse_in_capture(kStreamCaptureUnsupported, false)) return error;
-        return release(p, MemoryKind::kHost);
+        return release(rt, p, MemoryKind::kHost);
     });
 }
 
@@ -121,7 +149,28 @@ GFXSIM_API int hipMallocAsync(void** p, size_t bytes, void* stream) {
 }
 
 GFXSIM_API int hipFreeAsync(void* p, void* stream) {
-    return on_stream(stream, [p]() -> int { return release(p, MemoryKind::kDevice); });
+    return guarded([&](Runtime& rt) -> int {
+        HipStream* s = rt.stream(stream);
+        if (!s) return no_stream();
+        if (!p) return kSuccess;
+        Allocation a;
+        if (!MemoryMap::instance().find(reinterpret_cast<uint64_t>(p), a) || !a.live ||
+            a.base != reinterpret_cast<uint64_t>(p) || a.kind != MemoryKind::kDevice)
+            return kInvalidValue;
+        // A graph keeps its memory for its next launch.
+        bool captured = false;
+        {
+            std::lock_guard lock(rt.mutex);
+            captured = s->status() == kCaptureActive;
+        }
+        if (captured) return kSuccess;
+        return rt.submit(*s, {[p](const Options&) -> int {
+                                  return MemoryMap::instance().release(p, MemoryKind::kDevice)
+                                             ? kSuccess
+                                             : kIllegalAddress;
+                              },
+                              nullptr});
+    });
 }
 
 GFXSIM_API int hipMemGetInfo(size_t* free_bytes, size_t* total) {
@@ -136,34 +185,52 @@ GFXSIM_API int hipMemGetInfo(size_t* free_bytes, size_t* total) {
 
 GFXSIM_API int hipMemcpy(void* dst, const void* src, size_t bytes, int kind) {
     return guarded([&](Runtime& rt) -> int {
-        if (const int error = rt.refuse_in_capture(kStreamCaptureImplicit, true)) return error;
-        rt.wait_for_device(thread_state().device);
-        if (const int error = rt.take_pending(thread_state().device)) return error;
-        return copy(dst, src, bytes, kind);
+        return on_null_stream(rt, [&]() -> int {
+            if (bytes == 0) return kSuccess;
+            bool dst_ours = false, src_ours = false;
+            if (const int error = check_copy(dst, src, bytes, kind, dst_ours, src_ours)) return error;
+            return do_copy(dst, src, bytes);
+        });
     });
 }
 
 GFXSIM_API int hipMemcpyAsync(void* dst, const void* src, size_t bytes, int kind, void* stream) {
-    return on_stream(stream, [=]() -> int { return copy(dst, src, bytes, kind); });
+    return guarded([&](Runtime& rt) -> int {
+        HipStream* s = rt.stream(stream);
+        if (!s) return no_stream();
+        if (bytes == 0) return kSuccess;
+        bool dst_ours = false, src_ours = false;
+        if (const int error = check_copy(dst, src, bytes, kind, dst_ours, src_ours)) return error;
+        if (const int error =
+                rt.submit(*s, {[=](const Options&) { return do_copy(dst, src, bytes); }, nullptr}))
+            return error;
+        // Memory that the runtime did not allocate is pageable: the copy is over when the call returns.
+        bool captured = false;
+        {
+            std::lock_guard lock(rt.mutex);
+            captured = s->capture != nullptr;
+        }
+        if (!captured && !(dst_ours && src_ours)) rt.wait_for_stream(*s);
+        return kSuccess;
+    });
 }
 
 GFXSIM_API int hipMemset(void* dst, int value, size_t bytes) {
     return guarded([&](Runtime& rt) -> int {
-        if (const int error = rt.refuse_in_capture(kStreamCaptureImplicit, true)) return error;
-        const uint8_t byte = static_cast<uint8_t>(value);
-        return fill(dst, &byte, 1, bytes);
+        return on_null_stream(rt, [&]() -> int {
+            if (bytes == 0) return kSuccess;
+            if (const int error = check_fill(dst, 1, bytes)) return error;
+            return do_fill(dst, value, 1, bytes);
+        });
     });
 }
 
 GFXSIM_API int hipMemsetAsync(void* dst, int value, size_t bytes, void* stream) {
-    return on_stream(stream, [=]() -> int {
-        const uint8_t byte = static_cast<uint8_t>(value);
-        return fill(dst, &byte, 1, bytes);
-    });
+    return fill_async(dst, value, 1, bytes, stream);
 }
 
 GFXSIM_API int hipMemsetD32Async(void* dst, int value, size_t count, void* stream) {
-    return on_stream(stream, [=]() -> int { return fill(dst, &value, 4, count); });
+    return fill_async(dst, value, 4, count, stream);
 }
 
 GFXSIM_API int hipPointerGetAttributes(void* out, const void* p) {

@@ -104,19 +104,12 @@ int launch(void* f, const uint32_t (&grid)[3], const uint32_t (&block)[3], uint3
         request.dynamic_lds = dynamic_lds;
         if (const int error = collect_arguments(k, params, extra, request.arguments)) return error;
         // Release 5.2 does not record module launches: they run at once even while the stream captures.
-        return rt.submit(
-            *stream,
-            [&rt, request = std::move(request)]() -> int {
-                if (launch_loses_device()) return kUnknownError;
-                const int error = launch_fails() ? static_cast<int>(kLaunchFailure)
-                                                 : run_launch(request, Options::from_environment()).error;
-                if (error) {
-                    std::lock_guard lock(rt.mutex);
-                    rt.device(request.device).pending_error = error;
-                }
-                return error;
-            },
-            kFlavor >= 53);
+        Work work;
+        work.module = function->module;
+        work.run = [request = std::move(request)](const Options& options) {
+            return run_launch(request, options).error;
+        };
+        return rt.submit(*stream, std::move(work), kFlavor >= 53);
     });
 }
 
@@ -126,17 +119,19 @@ GFXSIM_API int hipModuleLoadData(void** module, const void* image) {
     return guarded([&](Runtime& rt) -> int {
         if (!module || !image) return kInvalidValue;
         const int device = thread_state().device;
-        LoadStatus status;
-        std::string why;
-        auto object = CodeObject::load(image, *rt.device(device).target, device, kVersionLimit, status, why);
-        if (!object) {
+        HipDevice& d = rt.device(device);
+        auto m = std::make_unique<HipModule>();
+        if (const int error = m->image.resolve(image, d.arch)) return error;
+        LoadStatus status = LoadStatus::kWrongTarget;
+        std::string why = "nothing is code for " + d.arch;
+        if (d.arch == d.target->name)
+            m->object = CodeObject::load(m->image.elf(), *d.target, device, kVersionLimit, status, why);
+        if (!m->object) {
             if (const char* level = std::getenv("AMD_LOG_LEVEL"); level && std::atoi(level) > 0)
                 std::fprintf(stderr, "gfxsim: code object refused: %s\n", why.c_str());
             return load_error(status);
         }
-        auto m = std::make_unique<HipModule>();
         m->device = device;
-        m->object = std::move(object);
         std::lock_guard lock(rt.mutex);
         rt.modules.insert(m.get());
         *module = m.release();
@@ -153,8 +148,15 @@ GFXSIM_API int hipModuleUnload(void* module) {
         if (kFlavor >= 70)
             if (const int error = rt.refuse_in_capture(kStreamCaptureUnsupported, false)) return error;
         std::lock_guard lock(rt.mutex);
-        if (!rt.modules.erase(module)) return kInvalidHandle;
+        if (!rt.modules.count(module)) return kInvalidHandle;
+        if (static_cast<HipModule*>(module)->in_flight.use_count() > 1) {
+            // The real releases do not look: the GPU would go on in freed memory.
+            std::fprintf(stderr, "gfxsim: a module is unloaded while its kernels run\n");
+            std::abort();
+        }
+        rt.modules.erase(module);
         std::unique_ptr<HipModule> m(static_cast<HipModule*>(module));
+        m->image.require_intact();
         for (const auto& [name, f] : m->functions) rt.functions.erase(f.get());
         return kSuccess;
     });
@@ -173,6 +175,7 @@ GFXSIM_API int hipModuleGetFunction(void** function, void* module, const char* n
                          m.device, thread_state().device);
             std::abort();
         }
+        m.image.require_intact();
         const Kernel* k = m.object->find_kernel(name);
         if (!k) return kNotFound;
         std::unique_ptr<HipFunction>& f = m.functions[name];

@@ -1,5 +1,6 @@
-// Streams, capture, graphs, events. Work runs at once; a stream that GFXSIM_FAULT slows down says otherwise.
+// Streams, capture, graphs, events.
 #include <algorithm>
+#include <chrono>
 
 #include "runtime.hpp"
 
@@ -38,10 +39,14 @@ GFXSIM_API int hipStreamCreate(void** stream) {
 
 GFXSIM_API int hipStreamDestroy(void* stream) {
     return guarded([&](Runtime& rt) -> int {
-        std::lock_guard lock(rt.mutex);
-        if (!rt.streams.erase(stream)) return no_stream();
-        delete static_cast<HipStream*>(stream);
-        return kSuccess;
+        std::unique_ptr<HipStream> s;
+        {
+            std::lock_guard lock(rt.mutex);
+            if (!rt.streams.erase(stream)) return no_stream();
+            s.reset(static_cast<HipStream*>(stream));
+            if (s->capture) s->capture->invalid = true;
+        }
+        return kSuccess;  // when the queue's thread has done its work
     });
 }
 
@@ -50,7 +55,7 @@ GFXSIM_API int hipStreamSynchronize(void* stream) {
         HipStream* s = rt.stream(stream);
         if (!s) return no_stream();
         if (const int error = rt.refuse_wait_in_capture(s)) return error;
-        std::this_thread::sleep_until(s->busy_until);
+        rt.wait_for_stream(*s);
         return rt.take_pending(s->device);
     });
 }
@@ -60,7 +65,7 @@ GFXSIM_API int hipStreamQuery(void* stream) {
         HipStream* s = rt.stream(stream);
         if (!s) return no_stream();
         if (const int error = rt.refuse_wait_in_capture(s)) return error;
-        return s->busy() ? kNotReady : kSuccess;
+        return rt.stream_busy(*s) ? kNotReady : kSuccess;
     });
 }
 
@@ -69,10 +74,31 @@ GFXSIM_API int hipStreamWaitEvent(void* stream, void* event, unsigned flags) {
         HipStream* s = rt.stream(stream);
         if (!s) return no_stream();
         if (flags != 0) return kInvalidValue;
-        const HipEvent* e = event_of(rt, event);
+        HipEvent* e = event_of(rt, event);
         if (!e) return kInvalidHandle;
-        std::lock_guard lock(rt.mutex);
-        if (e->recorded) s->busy_until = std::max(s->busy_until, e->time);
+        SignalPtr signal;
+        {
+            std::lock_guard lock(rt.mutex);
+            if (e->capture) {
+                // The stream joins the event's capture.
+                if (e->capture->origin == nullptr) return kCapturedEvent;
+                if (s->capture && s->capture != e->capture) {
+                    s->capture->invalid = e->capture->invalid = true;
+                    return kStreamCaptureMerge;
+                }
+                s->capture = e->capture;
+                s->reach.resize(std::max(s->reach.size(), e->reach.size()));
+                for (size_t i = 0; i < e->reach.size(); ++i) s->reach[i] = s->reach[i] || e->reach[i];
+                return s->capture->invalid ? kStreamCaptureInvalidated : kSuccess;
+            }
+            if (!e->signal) return kSuccess;
+            if (s->capture) {
+                s->capture->invalid = true;
+                return kStreamCaptureIsolation;
+            }
+            signal = e->signal;
+        }
+        rt.mark(*s, std::move(signal));
         return kSuccess;
     });
 }
@@ -82,30 +108,29 @@ GFXSIM_API int hipStreamIsCapturing(void* stream, int* status) {
         if (!status) return kInvalidValue;
         HipStream* s = rt.stream(stream);
         if (!s) return no_stream();
-        if (!stream && kFlavor >= 60) {
-            std::lock_guard lock(rt.mutex);
-            for (void* h : rt.streams) {
-                const HipStream& other = *static_cast<HipStream*>(h);
-                if (other.capture != kCaptureNone && !(other.flags & 1)) return kStreamCaptureImplicit;
-            }
+        std::lock_guard lock(rt.mutex);
+        if (s->legacy && kFlavor >= 60) {
+            for (const HipStream* other : rt.all_streams())
+                if (other->capture && other->blocking()) return kStreamCaptureImplicit;
         }
-        *status = s->capture;
+        *status = s->status();
         return kSuccess;
     });
 }
 
 GFXSIM_API int hipStreamBeginCapture(void* stream, int mode) {
     return guarded([&](Runtime& rt) -> int {
-        if (reinterpret_cast<uintptr_t>(stream) <= 1) return kStreamCaptureUnsupported;
         if (mode < kCaptureGlobal || mode > kCaptureRelaxed) return kInvalidValue;
         HipStream* s = rt.stream(stream);
         if (!s) return no_stream();
+        if (s->legacy) return kStreamCaptureUnsupported;
         std::lock_guard lock(rt.mutex);
-        if (s->capture != kCaptureNone) return kIllegalState;
-        s->capture = kCaptureActive;
-        s->capture_mode = static_cast<CaptureMode>(mode);
-        s->capture_thread = std::this_thread::get_id();
-        s->recorded.clear();
+        if (s->capture) return kIllegalState;
+        s->capture = std::make_shared<Capture>();
+        s->capture->origin = s;
+        s->capture->mode = static_cast<CaptureMode>(mode);
+        s->capture->thread = std::this_thread::get_id();
+        s->reach.clear();
         return kSuccess;
     });
 }
@@ -117,18 +142,26 @@ GFXSIM_API int hipStreamEndCapture(void* stream, void** graph) {
         HipStream* s = rt.stream(stream);
         if (!s) return no_stream();
         std::lock_guard lock(rt.mutex);
-        if (s->capture == kCaptureNone) return kIllegalState;
-        if (s->capture_mode != kCaptureRelaxed && s->capture_thread != std::this_thread::get_id())
-            return kStreamCaptureWrongThread;
-        const bool invalid = s->capture == kCaptureInvalidated;
-        s->capture = kCaptureNone;
-        if (invalid) {
-            s->recorded.clear();
-            return kStreamCaptureInvalidated;
+        if (!s->capture) return kIllegalState;
+        const std::shared_ptr<Capture> capture = s->capture;
+        if (capture->origin != s) {
+            capture->invalid = true;
+            return kStreamCaptureUnmatched;
         }
+        if (capture->mode != kCaptureRelaxed && capture->thread != std::this_thread::get_id())
+            return kStreamCaptureWrongThread;
+        s->reach.resize(capture->nodes.size());
+        const bool joined = std::all_of(s->reach.begin(), s->reach.end(), [](bool b) { return b; });
+        capture->origin = nullptr;
+        for (HipStream* other : rt.all_streams()) {
+            if (other->capture != capture) continue;
+            other->capture.reset();
+            other->reach.clear();
+        }
+        if (capture->invalid) return kStreamCaptureInvalidated;
+        if (!joined) return kStreamCaptureUnjoined;
         auto g = std::make_unique<HipGraph>();
-        g->nodes = std::move(s->recorded);
-        s->recorded.clear();
+        g->nodes = std::move(capture->nodes);
         rt.graphs.insert(g.get());
         *graph = g.release();
         return kSuccess;
@@ -173,13 +206,16 @@ GFXSIM_API int hipGraphLaunch(void* exec, void* stream) {
     return guarded([&](Runtime& rt) -> int {
         HipStream* s = rt.stream(stream);
         if (!s) return no_stream();
-        std::vector<Work> nodes;
+        HipGraph copy;
+        bool captured = false;
         {
             std::lock_guard lock(rt.mutex);
             if (!rt.graph_execs.count(exec)) return kInvalidValue;
-            nodes = static_cast<HipGraph*>(exec)->nodes;
+            copy = *static_cast<HipGraph*>(exec);
+            captured = s->capture != nullptr;
         }
-        for (const Work& w : nodes)
+        if (!captured) return rt.enqueue(*s, copy.nodes);
+        for (const Work& w : copy.nodes)
             if (const int error = rt.submit(*s, w)) return error;
         return kSuccess;
     });
@@ -227,11 +263,20 @@ GFXSIM_API int hipEventRecord(void* event, void* stream) {
         HipStream* s = rt.stream(stream);
         if (!s) return no_stream();
         if (e->device != s->device) return kInvalidHandle;
-        return rt.submit(*s, [e, s]() -> int {
-            e->recorded = true;
-            e->time = std::max(std::chrono::steady_clock::now(), s->busy_until);
-            return kSuccess;
-        });
+        {
+            std::lock_guard lock(rt.mutex);
+            if (s->capture) {
+                e->capture = s->capture;
+                e->reach = s->reach;
+                e->signal.reset();
+                return s->capture->invalid ? kStreamCaptureInvalidated : kSuccess;
+            }
+        }
+        SignalPtr signal = rt.mark(*s);
+        std::lock_guard lock(rt.mutex);
+        e->signal = std::move(signal);
+        e->capture.reset();
+        return kSuccess;
     });
 }
 
@@ -241,16 +286,24 @@ GFXSIM_API int hipEventQuery(void* event) {
             if (const int error = rt.refuse_wait_in_capture(nullptr)) return error;
         const HipEvent* e = event_of(rt, event);
         if (!e) return kInvalidHandle;
-        return e->recorded && std::chrono::steady_clock::now() < e->time ? kNotReady : kSuccess;
+        std::lock_guard lock(rt.mutex);
+        if (e->capture) return kCapturedEvent;
+        return e->signal && !e->signal->done() ? kNotReady : kSuccess;
     });
 }
 
 GFXSIM_API int hipEventSynchronize(void* event) {
     return guarded([&](Runtime& rt) -> int {
         if (const int error = rt.refuse_wait_in_capture(nullptr)) return error;
-        HipEvent* e = event_of(rt, event);
+        const HipEvent* e = event_of(rt, event);
         if (!e) return kInvalidHandle;
-        if (e->recorded) std::this_thread::sleep_until(e->time);
+        SignalPtr signal;
+        {
+            std::lock_guard lock(rt.mutex);
+            if (e->capture) return kCapturedEvent;
+            signal = e->signal;
+        }
+        if (signal) signal->wait();
         return rt.take_pending(e->device);
     });
 }
@@ -258,12 +311,15 @@ GFXSIM_API int hipEventSynchronize(void* event) {
 GFXSIM_API int hipEventElapsedTime(float* milliseconds, void* start, void* stop) {
     return guarded([&](Runtime& rt) -> int {
         if (!milliseconds) return kInvalidValue;
-        HipEvent* a = event_of(rt, start);
-        HipEvent* b = event_of(rt, stop);
+        const HipEvent* a = event_of(rt, start);
+        const HipEvent* b = event_of(rt, stop);
         constexpr unsigned kDisableTiming = 2;
-        if (!a || !b || !a->recorded || !b->recorded || ((a->flags | b->flags) & kDisableTiming))
+        std::lock_guard lock(rt.mutex);
+        if (!a || !b || !a->signal || !b->signal || ((a->flags | b->flags) & kDisableTiming))
             return kInvalidHandle;
-        *milliseconds = std::chrono::duration<float, std::milli>(b->time - a->time).count();
+        if (!a->signal->done() || !b->signal->done()) return kNotReady;
+        *milliseconds =
+            std::chrono::duration<float, std::milli>(b->signal->time() - a->signal->time()).count();
         return kSuccess;
     });
 }

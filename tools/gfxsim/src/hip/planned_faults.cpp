@@ -18,7 +18,7 @@ struct Trigger {
 
 struct Plan {
     std::string text;
-    Trigger allocation, launch, loss;
+    Trigger allocation, launch, loss, query;
     bool lost = false;
     long slow = 0;
 };
@@ -44,6 +44,7 @@ Plan& plan() {
         const Trigger trigger{value, item.back() == '+', 0};
         if (name == "oom") current->allocation = trigger;
         if (name == "launch") current->launch = trigger;
+        if (name == "query") current->query = trigger;
         if (name == "lost") current->loss = trigger;
         if (name == "slow") current->slow = static_cast<long>(value);
     }
@@ -60,6 +61,11 @@ bool allocation_fails() {
 bool launch_fails() {
     std::lock_guard lock(mutex);
     return plan().launch.hit();
+}
+
+bool query_fails() {
+    std::lock_guard lock(mutex);
+    return plan().query.hit();
 }
 
 bool launch_loses_device() {

@@ -3,8 +3,28 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace ckitchen::gfxsim {
+namespace {
+
+/// HIP_LAUNCH_BLOCKING, as the real runtime has it: each piece of work is over when its call returns.
+bool launches_block() {
+    const char* value = std::getenv("HIP_LAUNCH_BLOCKING");
+    return value && std::atoi(value) != 0;
+}
+
+/// HSA_OVERRIDE_GFX_VERSION=10.3.0 makes every device a gfx1030; empty without it.
+std::string overriding_name() {
+    const char* value = std::getenv("HSA_OVERRIDE_GFX_VERSION");
+    unsigned major = 0, minor = 0, step = 0;
+    if (!value || std::sscanf(value, "%u.%u.%u", &major, &minor, &step) != 3) return {};
+    char name[32];
+    std::snprintf(name, sizeof name, "gfx%u%x%x", major, minor & 15, step & 15);
+    return name;
+}
+
+}  // namespace
 
 Runtime& Runtime::instance() {
     // Never destroyed: clients call into the runtime from their own exit handlers.
@@ -15,31 +35,51 @@ Runtime& Runtime::instance() {
 Runtime::Runtime() {
     const char* list = std::getenv("GFXSIM_DEVICES");
     std::string text = list ? list : "gfx1201";
+    const std::string override = overriding_name();
     size_t at = 0;
     while (at <= text.size() && !text.empty()) {
         const size_t comma = std::min(text.find(',', at), text.size());
-        const std::string name = text.substr(at, comma - at);
+        std::string name = text.substr(at, comma - at);
         at = comma + 1;
         if (name.empty()) continue;
-        const Target* target = find_target(name);
+        constexpr const char kIdle[] = "idle:";
+        const bool idle = name.compare(0, sizeof kIdle - 1, kIdle) == 0;
+        if (idle) name.erase(0, sizeof kIdle - 1);
+        const Target* target = find_target(idle ? "gfx1030" : override.empty() ? name : override);
         if (!target) {
             std::fprintf(stderr, "gfxsim: GFXSIM_DEVICES names '%s', which is not simulated: no devices\n",
                          name.c_str());
             devices_.clear();
             return;
         }
-        HipDevice d;
+        HipDevice& d = devices_.emplace_back();
         d.target = target;
-        d.null_stream = std::make_unique<HipStream>();
-        d.null_stream->device = static_cast<int>(devices_.size());
-        devices_.push_back(std::move(d));
+        d.arch = idle ? name : target->name;
+        d.null_stream.device = device_count() - 1;
+        d.null_stream.legacy = true;
     }
+    // What a process leaves unfinished is finished before its memory is taken apart.
+    std::atexit([] {
+        if (instance().same_process()) instance().wait_for_all();
+    });
 }
 
 HipStream* Runtime::stream(void* handle) {
-    if (reinterpret_cast<uintptr_t>(handle) <= 2) return device(thread_state().device).null_stream.get();
+    const int current = thread_state().device;
+    if (reinterpret_cast<uintptr_t>(handle) <= 1) return &device(current).null_stream;
+    if (reinterpret_cast<uintptr_t>(handle) == 2) return thread_stream(current);
     std::lock_guard lock(mutex);
     return streams.count(handle) ? static_cast<HipStream*>(handle) : nullptr;
+}
+
+HipStream* Runtime::thread_stream(int ordinal) {
+    HipStream*& own = thread_state().streams[ordinal];
+    if (!own) {
+        std::lock_guard lock(mutex);
+        own = &thread_streams_.emplace_back();
+        own->device = ordinal;
+    }
+    return own;
 }
 
 HipFunction* Runtime::function(void* handle) {
@@ -47,49 +87,143 @@ HipFunction* Runtime::function(void* handle) {
     return functions.count(handle) ? static_cast<HipFunction*>(handle) : nullptr;
 }
 
+std::vector<HipStream*> Runtime::all_streams() {
+    std::vector<HipStream*> out;
+    for (void* s : streams) out.push_back(static_cast<HipStream*>(s));
+    for (HipStream& s : thread_streams_) out.push_back(&s);
+    for (HipDevice& d : devices_) out.push_back(&d.null_stream);
+    return out;
+}
+
+std::vector<SignalPtr> Runtime::earlier(const HipStream& stream) {
+    std::vector<SignalPtr> out;
+    if (stream.legacy) {
+        for (const HipStream* s : all_streams())
+            if (s != &stream && s->device == stream.device && s->blocking() && s->last && !s->last->done())
+                out.push_back(s->last);
+    } else if (stream.blocking()) {
+        const SignalPtr& null = device(stream.device).null_stream.last;
+        if (null && !null->done()) out.push_back(null);
+    }
+    return out;
+}
+
 int Runtime::submit(HipStream& stream, Work work, bool recordable) {
     {
         std::lock_guard lock(mutex);
-        if (stream.capture == kCaptureInvalidated) return kStreamCaptureInvalidated;
-        if (stream.capture == kCaptureActive && recordable) {
-            stream.recorded.push_back(std::move(work));
+        if (stream.status() == kCaptureInvalidated) return kStreamCaptureInvalidated;
+        if (stream.status() == kCaptureActive && recordable) {
+            Capture& capture = *stream.capture;
+            capture.nodes.push_back(std::move(work));
+            stream.reach.resize(capture.nodes.size());
+            stream.reach.back() = true;
             return kSuccess;
         }
-        const auto extra = extra_time();
-        if (extra.count() > 0)
-            stream.busy_until = std::max(stream.busy_until, std::chrono::steady_clock::now()) + extra;
     }
-    return work();
+    return enqueue(stream, {std::move(work)});
+}
+
+int Runtime::enqueue(HipStream& stream, const std::vector<Work>& work) {
+    // The environment is read on the calling thread: the client may change it while the work waits.
+    auto options = std::make_shared<const Options>(Options::from_environment());
+    std::vector<std::pair<Work, bool>> pieces;  // and whether the piece fails by plan
+    std::vector<std::shared_ptr<int>> in_flight;
+    for (const Work& w : work) {
+        bool fails = false;
+        if (w.module) {
+            if (launch_loses_device()) return kUnknownError;
+            fails = launch_fails();
+            if (!options->execute && !fails) continue;
+            std::lock_guard lock(mutex);
+            if (!modules.count(w.module)) return kInvalidHandle;
+            in_flight.push_back(w.module->in_flight);
+        }
+        pieces.emplace_back(w, fails);
+    }
+    if (pieces.empty()) return kSuccess;
+    Command command;
+    command.extra = extra_time();
+    command.done = std::make_shared<Signal>();
+    command.run = [this, ordinal = stream.device, options, pieces = std::move(pieces),
+                   in_flight = std::move(in_flight)] {
+        for (const auto& [piece, fails] : pieces) {
+            int error = kUnknownError;
+            try {
+                error = fails ? static_cast<int>(kLaunchFailure) : piece.run(*options);
+            } catch (const std::bad_alloc&) {
+                error = kOutOfMemory;
+            } catch (...) {
+                // Reported as what it is initialised to.
+            }
+            if (error == kSuccess) continue;
+            device(ordinal).pending_error = error;
+            return;
+        }
+    };
+    const SignalPtr done = command.done;
+    {
+        std::lock_guard lock(mutex);
+        command.after = earlier(stream);
+        stream.queue.push(std::move(command));
+        stream.last = done;
+    }
+    if (launches_block()) done->wait();
+    return kSuccess;
+}
+
+SignalPtr Runtime::mark(HipStream& stream, SignalPtr after) {
+    Command command;
+    command.extra = {};
+    command.done = std::make_shared<Signal>();
+    const SignalPtr done = command.done;
+    std::lock_guard lock(mutex);
+    command.after = earlier(stream);
+    if (after) command.after.push_back(std::move(after));
+    stream.queue.push(std::move(command));
+    stream.last = done;
+    return done;
+}
+
+void Runtime::wait_for_stream(HipStream& stream) {
+    std::vector<SignalPtr> signals;
+    {
+        std::lock_guard lock(mutex);
+        signals = earlier(stream);
+        if (stream.last) signals.push_back(stream.last);
+    }
+    for (const SignalPtr& s : signals) s->wait();
+}
+
+bool Runtime::stream_busy(HipStream& stream) {
+    std::lock_guard lock(mutex);
+    return (stream.last && !stream.last->done()) || (stream.legacy && !earlier(stream).empty());
 }
 
 void Runtime::wait_for_device(int ordinal) {
-    auto until = devices_[ordinal].null_stream->busy_until;
+    std::vector<SignalPtr> signals;
     {
         std::lock_guard lock(mutex);
-        for (void* s : streams)
-            if (static_cast<HipStream*>(s)->device == ordinal)
-                until = std::max(until, static_cast<HipStream*>(s)->busy_until);
+        for (const HipStream* s : all_streams())
+            if (s->device == ordinal && s->last) signals.push_back(s->last);
     }
-    std::this_thread::sleep_until(until);
+    for (const SignalPtr& s : signals) s->wait();
 }
 
-std::vector<HipStream*> Runtime::capturing() const {
-    std::vector<HipStream*> out;
-    for (void* s : streams)
-        if (static_cast<HipStream*>(s)->capture != kCaptureNone) out.push_back(static_cast<HipStream*>(s));
-    return out;
+void Runtime::wait_for_all() {
+    for (int i = 0; i < device_count(); ++i) wait_for_device(i);
 }
 
 int Runtime::refuse_in_capture(int error, bool any_mode) {
     std::lock_guard lock(mutex);
     const CaptureMode mode = thread_state().capture_mode;
     bool refused = false;
-    for (HipStream* s : capturing()) {
-        const bool mine =
-            s->capture_thread == std::this_thread::get_id() && s->capture_mode != kCaptureRelaxed;
-        const bool global = mode == kCaptureGlobal && s->capture_mode == kCaptureGlobal;
+    for (HipStream* s : all_streams()) {
+        if (!s->capture || s->capture->origin != s) continue;
+        Capture& c = *s->capture;
+        const bool mine = c.thread == std::this_thread::get_id() && c.mode != kCaptureRelaxed;
+        const bool global = mode == kCaptureGlobal && c.mode == kCaptureGlobal;
         if (!any_mode && (mode == kCaptureRelaxed || (!mine && !global))) continue;
-        s->capture = kCaptureInvalidated;
+        c.invalid = true;
         refused = true;
     }
     return refused ? error : kSuccess;
@@ -98,8 +232,8 @@ int Runtime::refuse_in_capture(int error, bool any_mode) {
 int Runtime::refuse_wait_in_capture(HipStream* stream) {
     {
         std::lock_guard lock(mutex);
-        if (stream && stream->capture != kCaptureNone) {
-            stream->capture = kCaptureInvalidated;
+        if (stream && stream->capture) {
+            stream->capture->invalid = true;
             return kStreamCaptureUnsupported;
         }
         if (thread_state().capture_mode != kCaptureGlobal) return kSuccess;
@@ -108,10 +242,8 @@ int Runtime::refuse_wait_in_capture(HipStream* stream) {
 }
 
 int Runtime::take_pending(int ordinal) {
-    std::lock_guard lock(mutex);
-    const int error = devices_[ordinal].pending_error;
-    if (kFlavor < 70) devices_[ordinal].pending_error = 0;
-    return error;
+    std::atomic<int>& pending = device(ordinal).pending_error;
+    return kFlavor < 70 ? pending.exchange(0) : pending.load();
 }
 
 ThreadState& thread_state() {
