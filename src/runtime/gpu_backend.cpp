@@ -215,19 +215,19 @@ Status GpuBackend::release(void* pointer) {
 }
 
 Status GpuBackend::allocate_host(uint64_t bytes, void** pointer) {
-    return on_device([&] { return device_.driver().allocate_host(bytes, pointer); });
+    return unrecorded([&] { return device_.driver().allocate_host(bytes, pointer); });
 }
 
 Status GpuBackend::release_host(void* pointer) {
-    return on_device([&] { return device_.driver().release_host(pointer); });
+    return unrecorded([&] { return device_.driver().release_host(pointer); });
 }
 
 Status GpuBackend::create_stream(void** stream) {
-    return on_device([&] { return device_.driver().create_stream(stream); });
+    return unrecorded([&] { return device_.driver().create_stream(stream); });
 }
 
 Status GpuBackend::destroy_stream(void* stream) {
-    return on_device([&] { return device_.driver().destroy_stream(stream); });
+    return unrecorded([&] { return device_.driver().destroy_stream(stream); });
 }
 
 Status GpuBackend::copy(void* destination, const void* source, uint64_t bytes, ck_copy_kind kind,
