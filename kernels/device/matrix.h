@@ -1,4 +1,4 @@
-// Integer dot products and matrix products: one function per hardware instruction.
+// Dot products and matrix products: one function per hardware instruction.
 #pragma once
 
 #include "convert.h"
@@ -80,6 +80,70 @@ struct WmmaInt8 {
     }
 };
 
+// 16x16 tiles of 16-bit floats with float32 results. An operand is a row of 16 elements in each lane, in pieces
+// of 16 bytes; gfx12 holds a row in two lanes, gfx11 the whole row twice.
+struct WmmaHalf {
+#if defined(__GFX12__)
+    typedef Uint32x4 Operand;
+    static constexpr int kPieces = 1;
+#else
+    typedef Uint32x8 Operand;
+    static constexpr int kPieces = 2;
+#endif
+
+    // The first of the pieces, two a row, that this lane holds.
+    static CK_DEVICE uint32_t first_piece(uint32_t lane) {
+#if defined(__GFX12__)
+        return lane / 16;
+#else
+        (void)lane;
+        return 0;
+#endif
+    }
+
+    // The row of the first operand that this lane holds, so that its eight results belong to consecutive rows
+    // 8 * (lane / 16) + 0..7 and column lane % 16: see WmmaInt8::operand_slot, whose inverse this is. Of the
+    // second operand a lane holds row lane % 16.
+    static CK_DEVICE uint32_t first_operand_row(uint32_t lane) {
+#if defined(__GFX12__)
+        return lane % 16;
+#else
+        return lane % 2 * 8 + lane % 16 / 2;
+#endif
+    }
+
+    static CK_DEVICE Operand join(const Uint32x4 (&piece)[kPieces]) {
+#if defined(__GFX12__)
+        return piece[0];
+#else
+        return Uint32x8{piece[0].x, piece[0].y, piece[0].z, piece[0].w,
+                        piece[1].x, piece[1].y, piece[1].z, piece[1].w};
+#endif
+    }
+
+    static CK_DEVICE Float32x8 multiply_float16(Operand first, Operand second, Float32x8 accumulator) {
+        typedef _Float16 Elements __attribute__((ext_vector_type(8 * kPieces)));
+#if defined(__GFX12__)
+        return __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(
+            __builtin_bit_cast(Elements, first), __builtin_bit_cast(Elements, second), accumulator);
+#else
+        return __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(
+            __builtin_bit_cast(Elements, first), __builtin_bit_cast(Elements, second), accumulator);
+#endif
+    }
+
+    static CK_DEVICE Float32x8 multiply_bfloat16(Operand first, Operand second, Float32x8 accumulator) {
+        typedef int16_t Elements __attribute__((ext_vector_type(8 * kPieces)));
+#if defined(__GFX12__)
+        return __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(
+            __builtin_bit_cast(Elements, first), __builtin_bit_cast(Elements, second), accumulator);
+#else
+        return __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(
+            __builtin_bit_cast(Elements, first), __builtin_bit_cast(Elements, second), accumulator);
+#endif
+    }
+};
+
 #endif
 
 #if defined(__NVPTX__)
@@ -93,6 +157,33 @@ CK_DEVICE Uint32x4 load_matrix_x4(LocalPointer<const uint8_t> row) {
                  : "r"(static_cast<uint32_t>(reinterpret_cast<uint64_t>(row)))
                  : "memory");
     return value;
+}
+
+// The same, transposed: every lane receives elements of rows lane % 4 * 2 and the next one, column lane / 4.
+CK_DEVICE Uint32x4 load_matrix_x4_transposed(LocalPointer<const uint8_t> row) {
+    Uint32x4 value;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                 : "r"(static_cast<uint32_t>(reinterpret_cast<uint64_t>(row)))
+                 : "memory");
+    return value;
+}
+
+// 16x8 float32 results from 16x16 and 16x8 operands of 16-bit floats.
+CK_DEVICE Float32x4 mma_float16(Uint32x4 a, Uint32x2 b, Float32x4 accumulator) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(accumulator.x), "+f"(accumulator.y), "+f"(accumulator.z), "+f"(accumulator.w)
+        : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b.x), "r"(b.y));
+    return accumulator;
+}
+
+CK_DEVICE Float32x4 mma_bfloat16(Uint32x4 a, Uint32x2 b, Float32x4 accumulator) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(accumulator.x), "+f"(accumulator.y), "+f"(accumulator.z), "+f"(accumulator.w)
+        : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b.x), "r"(b.y));
+    return accumulator;
 }
 
 // 16x8 int32 results from 16x32 and 32x8 int8 operands.
@@ -111,6 +202,14 @@ CK_DEVICE void copy_async_16_bytes(LocalPointer<uint8_t> target, GlobalPointer<c
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                  :
                  : "r"(static_cast<uint32_t>(reinterpret_cast<uint64_t>(target))), "l"(source), "r"(bytes)
+                 : "memory");
+}
+
+// The same for data that other waves of this multiprocessor read too: it stays in the first-level cache.
+CK_DEVICE void copy_async_16_shared_bytes(LocalPointer<uint8_t> target, GlobalPointer<const uint8_t> source) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;"
+                 :
+                 : "r"(static_cast<uint32_t>(reinterpret_cast<uint64_t>(target))), "l"(source)
                  : "memory");
 }
 

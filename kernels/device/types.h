@@ -20,7 +20,9 @@ typedef int32_t Int32x8 __attribute__((ext_vector_type(8)));
 typedef uint32_t Uint32x2 __attribute__((ext_vector_type(2)));
 typedef uint32_t Uint32x4 __attribute__((ext_vector_type(4)));
 typedef uint16_t Uint16x4 __attribute__((ext_vector_type(4)));
+typedef uint32_t Uint32x8 __attribute__((ext_vector_type(8)));
 typedef float Float32x4 __attribute__((ext_vector_type(4)));
+typedef float Float32x8 __attribute__((ext_vector_type(8)));
 
 // Global memory is address space 1 and workgroup-local memory 3 on amdgcn and nvptx alike. Naming the space
 // in the type keeps the compiler from emitting flat accesses.

@@ -6,8 +6,13 @@
 
 namespace ckitchen {
 
-// Queries that a wave works on at a time: neighbours along the last axis, of one residue class there.
-constexpr uint32_t kNa3dTileQueries = 4;
+// Queries that a wave works on at a time, neighbours within one residue class of every axis: at most this many, a
+// row along the last axis in the vector kernels, a box of `tile` places in the matrix kernels.
+constexpr uint32_t kNa3dVectorQueries = 4;
+constexpr uint32_t kNa3dMatrixQueries = 16;
+// The matrix kernels sort the keys along an axis by which of the tile's queries see them. This many kinds, of all
+// axes together, have a place.
+constexpr uint32_t kNa3dMatrixKinds = 15;
 
 // One axis of the grid. Dilation splits it into as many residue classes: those below `longer` have
 // `shorter_length` + 1 places, the others `shorter_length`.
@@ -35,16 +40,19 @@ struct Na3dArgs {
     Na3dTensor out;
     Na3dAxis axis[3];
     int64_t heads;
-    int64_t row_tiles;    // tiles along axis 2: for every place in a class, all classes
-    int64_t tiles;        // row_tiles * extents of axes 1 and 0 * heads * batch, in this order
-    uint32_t groups;      // the workgroups that were launched
-    uint32_t type;        // ElementType of all tensors
-    uint32_t pieces;      // head_dim / 8: 1 to 32
-    uint32_t lanes_log2;  // 2^lanes_log2 lanes hold the pieces of one head vector
+    int64_t axis_tiles[3];   // tiles along each axis, the residue classes fastest
+    int64_t tiles;           // axis_tiles of axes 2, 1 and 0 * head_groups * batch, in this order
+    int64_t head_groups;     // of heads_at_once heads; the last one may be smaller
+    uint32_t tile[3];        // places of a tile along each axis
+    uint32_t heads_at_once;  // heads that a wave takes one after the other
+    uint32_t groups;         // the workgroups that were launched
+    uint32_t type;           // ElementType of all tensors
+    uint32_t pieces;         // head_dim / 8: 1 to 32
+    uint32_t lanes_log2;     // 2^lanes_log2 lanes hold the pieces of one head vector
     float scale;
     uint32_t reserved;
 };
 
-static_assert(sizeof(Na3dArgs) == 336, "the kernels read this layout");
+static_assert(sizeof(Na3dArgs) == 376, "the kernels read this layout");
 
 }  // namespace ckitchen

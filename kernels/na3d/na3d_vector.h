@@ -5,35 +5,14 @@
 // they are joined at the end.
 #pragma once
 
-#include "../device/piece.h"
-#include "na3d_args.h"
+#include "na3d_window.h"
 
 namespace ckitchen {
-
-constexpr int kNa3dPieceElements = 8;
-constexpr float kNa3dMaxFloat = 0x1.fffffep127f;
-constexpr float kNa3dLog2E = 0x1.715476p0f;
-
-// 2^x with an error of about one unit in the last place; 0 for minus infinity.
-CK_DEVICE float exp2_approximately(float x) {
-#if defined(__NVPTX__)
-    return __nvvm_ex2_approx_f(x);
-#elif __clang_major__ >= 18
-    return __builtin_amdgcn_exp2f(x);
-#else
-    return __builtin_exp2f(x);
-#endif
-}
 
 // exp(-distance below the maximum). The difference is taken before any factor, so that its rounding error is
 // relative to the difference and not to the logits, which may be large.
 CK_DEVICE float softmax_weight(float logit, float maximum) {
     return exp2_approximately((logit - maximum) * kNa3dLog2E);
-}
-
-template <int kMask>
-CK_DEVICE float exchange_xor_float(float value) {
-    return __builtin_bit_cast(float, exchange_xor<kMask>(__builtin_bit_cast(int32_t, value)));
 }
 
 // Bits of eight consecutive elements.
@@ -80,99 +59,6 @@ struct Na3dPiece {
     }
 };
 
-// The kernel's arguments again, from memory. Without it the compiler reads all of them before the first tile,
-// which takes more scalar registers than there are.
-CK_DEVICE const Na3dArgs& reread(const Na3dArgs& args) {
-#if defined(__AMDGCN__)
-    (void)args;
-    auto address = __builtin_amdgcn_kernarg_segment_ptr();
-    asm volatile("" : "+s"(address));
-    return *(const Na3dArgs*)address;
-#else
-    return args;
-#endif
-}
-
-CK_DEVICE int64_t as_uniform(uint32_t value) {
-    return as_scalar(value);
-}
-CK_DEVICE int64_t as_uniform(uint64_t value) {
-    return static_cast<int64_t>(static_cast<uint64_t>(as_scalar(static_cast<uint32_t>(value >> 32))) << 32 |
-                                as_scalar(static_cast<uint32_t>(value)));
-}
-
-// A value that is the same in all lanes, computed before what follows, for the same reason.
-CK_DEVICE void compute_now(uint64_t& value) {
-#if defined(__AMDGCN__)
-    uint64_t scalar = static_cast<uint64_t>(as_uniform(value));
-    asm volatile("" : "+s"(scalar));
-    value = scalar;
-#else
-    (void)value;
-#endif
-}
-
-// Places [low, low + count) of a residue class.
-struct Na3dWindow {
-    int64_t low;
-    int64_t count;
-};
-
-CK_DEVICE int64_t class_length(const Na3dAxis& axis, int64_t residue) {
-    return axis.shorter_length + (residue < axis.longer ? 1 : 0);
-}
-
-CK_DEVICE Na3dWindow window_of(const Na3dAxis& axis, int64_t residue, int64_t place) {
-    // A causal query sees the class as if it ended there: its window then lies at the end.
-    const int64_t length = axis.causal ? place + 1 : class_length(axis, residue);
-    const int64_t count = axis.kernel < length ? axis.kernel : length;
-    const int64_t wanted = place - count / 2 > 0 ? place - count / 2 : 0;
-    return {wanted < length - count ? wanted : length - count, count};
-}
-
-// A tile: batch, head, places on the axes.
-struct Na3dTile {
-    int64_t batch;
-    int64_t head;
-    int64_t residue[3];
-    int64_t place[3];  // of axis 2: of the first query
-};
-
-// Index: uint32_t where all numbers fit, as divisions are much faster there.
-template <typename Index>
-CK_DEVICE Na3dTile tile_of(const Na3dArgs& args, Index tile) {
-    Na3dTile result;
-    const Index row_tiles = static_cast<Index>(args.row_tiles);
-    const Index along = tile % row_tiles;
-    Index rest = tile / row_tiles;
-    const Index classes = static_cast<Index>(args.axis[2].dilation);
-    result.residue[2] = as_uniform(along % classes);
-    result.place[2] = as_uniform(along / classes) * kNa3dTileQueries;
-    CK_UNROLL
-    for (int axis = 1; axis >= 0; --axis) {
-        const Index extent = static_cast<Index>(args.axis[axis].extent);
-        const Index dilation = static_cast<Index>(args.axis[axis].dilation);
-        const Index index = rest % extent;
-        rest /= extent;
-        result.residue[axis] = as_uniform(index % dilation);
-        result.place[axis] = as_uniform(index / dilation);
-    }
-    const Index heads = static_cast<Index>(args.heads);
-    result.head = as_uniform(rest % heads);
-    result.batch = as_uniform(rest / heads);
-    return result;
-}
-
-// Address of a head vector, at these places of the tile's classes.
-CK_DEVICE uint64_t vector_address(const Na3dArgs& args, const Na3dTensor& tensor, const Na3dTile& tile,
-                                  int64_t place_0, int64_t place_1, int64_t place_2) {
-    int64_t offset = tile.batch * tensor.stride[0] + tile.head * tensor.stride[4];
-    offset += (tile.residue[0] + place_0 * args.axis[0].dilation) * tensor.stride[1];
-    offset += (tile.residue[1] + place_1 * args.axis[1].dilation) * tensor.stride[2];
-    offset += (tile.residue[2] + place_2 * args.axis[2].dilation) * tensor.stride[3];
-    return tensor.base + static_cast<uint64_t>(offset);
-}
-
 // A place inside the box of the tile's keys, the last axis fastest.
 struct Na3dKey {
     uint32_t place[3];
@@ -208,13 +94,14 @@ struct Na3dStride {
     }
 };
 
-template <int kWaves, int kAlignment>
+template <int kWidth, int kWaves, int kAlignment>
 struct Na3dVector {
+    static constexpr uint32_t kLocalBytes = 0;
     static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
-    static constexpr int kQueries = kNa3dTileQueries;
+    static constexpr int kQueries = kNa3dVectorQueries;
     static constexpr int kElements = kNa3dPieceElements;
 
-    static CK_DEVICE void run(const Na3dArgs& kernel_args) {
+    static CK_DEVICE void run(const Na3dArgs& kernel_args, LocalPointer<uint8_t>) {
         int64_t tile = static_cast<int64_t>(workgroup_id()) * kWaves + wave_id();
         CK_NO_UNROLL
         while (true) {

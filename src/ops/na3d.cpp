@@ -87,8 +87,8 @@ Na3dTensor device_tensor(const ck_na3d_args& args, const void* base, const int64
     return tensor;
 }
 
-Status launch(ck_context& context, const ck_na3d_args& args, const Variant& variant, void* stream) {
-    const Na3dRow& row = row_of(variant);
+// All of the kernels' arguments but the launch.
+Na3dArgs device_args(const ck_na3d_args& args) {
     const std::array<int, 3> order = axis_order(args);
     const int64_t extent[3] = {args.t, args.h, args.w};
     Na3dArgs device{};
@@ -104,6 +104,12 @@ Status launch(ck_context& context, const ck_na3d_args& args, const Variant& vari
     device.heads = args.heads;
     device.type = element_type(args.dtype);
     device.scale = args.scale;
+    return device;
+}
+
+Status launch(ck_context& context, const ck_na3d_args& args, const Variant& variant, void* stream) {
+    const Na3dRow& row = row_of(variant);
+    Na3dArgs device = device_args(args);
     na3d_launch(row, args.batch, args.head_dim, device);
     return gpu(context).launch(row.kernel, device.groups, row.threads, &device, stream);
 }
@@ -182,12 +188,21 @@ Metrics Na3d::metrics(const Args& args) {
 
 const char* Na3d::refusal(const Args& args, const Variant& variant) {
     if (empty(args)) return nullptr;
-    const Na3dRow& row = row_of(variant);
-    const bool misaligned = na3d_misaligned(row, device_tensor(args, args.q, args.q_stride)) ||
-                            na3d_misaligned(row, device_tensor(args, args.k, args.k_stride)) ||
-                            na3d_misaligned(row, device_tensor(args, args.v, args.v_stride)) ||
-                            na3d_misaligned(row, device_tensor(args, args.out, args.out_stride));
-    return misaligned ? "head vectors of q, k, v or out do not start at multiples of 16 bytes" : nullptr;
+    switch (na3d_refusal(row_of(variant), args.head_dim, device_args(args))) {
+        case Na3dRefusal::None:
+            return nullptr;
+        case Na3dRefusal::Type:
+            return "the type is f32";
+        case Na3dRefusal::Width:
+            return "head_dim is larger";
+        case Na3dRefusal::Alignment:
+            return "head vectors of q, k, v or out do not start at multiples of 16 bytes";
+        case Na3dRefusal::Span:
+            return "the keys that neighbouring queries see lie 4 GiB or more apart";
+        case Na3dRefusal::Scale:
+            return "the scale is closer to 0 than 2^-100";
+    }
+    return nullptr;
 }
 
 Status Na3d::prepare(ck_context& context, const Args&, const Variant& variant) {

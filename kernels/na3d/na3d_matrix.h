@@ -1,0 +1,370 @@
+// Neighborhood attention on matrix units. A wave works on its own: it takes a box of up to 16 neighbouring queries
+// of one residue class, head after head, and goes through the union of their windows, 32 keys at a time, wherever
+// these lie in memory. Scores, the running softmax and the weights stay in registers: what a matrix product leaves
+// in a lane is what the next one takes from it. What differs between matrix units is in na3d_wmma.h and na3d_mma.h.
+//
+// Which key is hidden from which query is a matrix product too, in front of the scores' sum. Along an axis, tiles of
+// t queries have at most 2t - 1 kinds of keys: those that only the first i queries see, those that all see, and
+// those that only the last i see. A key is a row with a one for its kind on every axis, a query a column with
+// -kHidden for the kinds that it does not see.
+#pragma once
+
+#include "../device/matrix.h"
+#include "na3d_window.h"
+
+namespace ckitchen {
+
+constexpr int kNa3dBlockKeys = 32;
+
+// A wave lists the keys of its box before it reads them, this many at a time. The list serves all heads when it holds
+// the whole box.
+constexpr uint32_t kNa3dListKeys = 320;
+constexpr uint32_t kNa3dListBytes = kNa3dListKeys * 10;
+
+// Rows of 16 bfloat16, for every combination of kinds; the last one is that of no key, hidden from all queries.
+constexpr uint32_t kNa3dKindBytes = 32;
+constexpr uint32_t kNa3dKindRows = 64;
+constexpr uint32_t kNa3dNoKey = kNa3dKindRows - 1;
+
+// 1 and -2^120 in bfloat16. Hidden keys stay far below every score that leaves the softmax a choice, and the sum of
+// three is finite.
+constexpr uint32_t kNa3dOne = 0x3f80;
+constexpr uint32_t kNa3dHidden = 0xfb80;
+
+// How far, in powers of two, weights may grow beyond 1 before sums and values are scaled down to a new maximum.
+constexpr float kNa3dHeadroom = 8.0f;
+
+template <typename Format>
+constexpr bool kIsFloat16 = false;
+template <>
+constexpr bool kIsFloat16<Float16Format> = true;
+
+CK_DEVICE uint32_t smaller(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+// Kinds along an axis that tell queries apart.
+CK_DEVICE uint32_t kinds_of(uint32_t tile) {
+    return tile > 1 ? 2 * tile - 1 : 0;
+}
+
+// The kind of the key at `place` of `count` in the box of a tile.
+CK_DEVICE uint32_t kind_of(uint32_t place, uint32_t tile, uint32_t count) {
+    const uint32_t last = tile - 1;
+    const uint32_t middle_end = count > tile + last ? count - tile : last;
+    return smaller(place, last) + (place > middle_end ? place - middle_end : 0);
+}
+
+// One bfloat16 of `value` or 0 for each of two bits.
+CK_DEVICE uint32_t spread_bits(uint32_t bits, uint32_t value) {
+    return (bits & 1u ? value : 0) | (bits & 2u ? value << 16 : 0);
+}
+
+struct Na3dKeyList {
+    LocalPointer<uint32_t> k_offset;  // from the wave's base, in bytes
+    LocalPointer<uint32_t> v_offset;
+    LocalPointer<uint16_t> kind;   // offset of the kinds' row
+    LocalPointer<uint8_t> kind_rows;
+
+    CK_DEVICE Na3dKeyList(LocalPointer<uint8_t> rows, LocalPointer<uint8_t> list) {
+        k_offset = reinterpret_cast<LocalPointer<uint32_t>>(list);
+        v_offset = k_offset + kNa3dListKeys;
+        kind = reinterpret_cast<LocalPointer<uint16_t>>(v_offset + kNa3dListKeys);
+        kind_rows = rows;
+    }
+};
+
+// Offsets in a tensor from the address that is lowest in a box: those of its first key and from key to key.
+struct Na3dBoxOffsets {
+    uint64_t base;
+    uint32_t first;
+    uint32_t along[3];
+
+    CK_DEVICE Na3dBoxOffsets(const Na3dArgs& args, const Na3dTensor& tensor, const Na3dTile& tile,
+                             const int64_t (&low)[3], const uint32_t (&count)[3]) {
+        base = vector_address(args, tensor, tile, low[0], low[1], low[2]);
+        first = 0;
+        CK_UNROLL
+        for (int axis = 0; axis < 3; ++axis) {
+            const int64_t step = tensor.stride[axis + 1] * args.axis[axis].dilation;
+            along[axis] = static_cast<uint32_t>(step);
+            if (step < 0) {
+                const uint64_t span = static_cast<uint64_t>(step) * (count[axis] - 1);
+                base += span;
+                first -= static_cast<uint32_t>(span);
+            }
+        }
+    }
+
+    CK_DEVICE uint32_t offset(const uint32_t (&place)[3]) const {
+        return first + place[0] * along[0] + place[1] * along[1] + place[2] * along[2];
+    }
+};
+
+// kWidth: the elements of a head vector that the matrix products cover.
+template <template <typename, int, bool> class UnitOf, int kWidth, int kWaves>
+struct Na3dMatrix {
+    static constexpr uint32_t kKindBytes = kNa3dKindRows * kNa3dKindBytes;
+    static constexpr uint32_t kUnitBytes = UnitOf<Bfloat16Format, kWidth, true>::kLocalBytes;
+    static constexpr uint32_t kLocalBytes = kKindBytes + kWaves * (kNa3dListBytes + kUnitBytes);
+
+    static CK_DEVICE void run(const Na3dArgs& kernel_args, LocalPointer<uint8_t> local) {
+        write_kind_rows(reread(kernel_args), local);
+        local_barrier();
+        const bool full = reread(kernel_args).pieces == kWidth / 8;
+        if (reread(kernel_args).type == kElementFloat16) {
+            if (full) {
+                run_tiles<UnitOf<Float16Format, kWidth, true>>(kernel_args, local);
+            } else {
+                run_tiles<UnitOf<Float16Format, kWidth, false>>(kernel_args, local);
+            }
+        } else {
+            if (full) {
+                run_tiles<UnitOf<Bfloat16Format, kWidth, true>>(kernel_args, local);
+            } else {
+                run_tiles<UnitOf<Bfloat16Format, kWidth, false>>(kernel_args, local);
+            }
+        }
+    }
+
+    static CK_DEVICE void write_kind_rows(const Na3dArgs& args, LocalPointer<uint8_t> local) {
+        CK_NO_UNROLL
+        for (uint32_t row = workitem_id(); row < kNa3dKindRows; row += kWaves * kWaveSize) {
+            uint32_t bits = 0;
+            uint32_t first_kind = 0;
+            uint32_t rest = row;
+            CK_UNROLL
+            for (int axis = 2; axis >= 0; --axis) {
+                const uint32_t kinds = kinds_of(args.tile[axis]);
+                if (kinds == 0) continue;
+                bits |= 1u << (first_kind + rest % kinds);
+                rest /= kinds;
+                first_kind += kinds;
+            }
+            bits = row == kNa3dNoKey ? 1u << kNa3dMatrixKinds : bits;
+            CK_UNROLL
+            for (int half = 0; half < 2; ++half) {
+                Uint32x4 words;
+                CK_UNROLL
+                for (int word = 0; word < 4; ++word)
+                    words[word] = spread_bits(bits >> (8 * half + 2 * word), kNa3dOne);
+                store_local_16_bytes(local + row * kNa3dKindBytes + 16 * half, words);
+            }
+        }
+    }
+
+    template <typename Unit>
+    static CK_DEVICE void run_tiles(const Na3dArgs& kernel_args, LocalPointer<uint8_t> local) {
+        int64_t tile = static_cast<int64_t>(workgroup_id()) * kWaves + wave_id();
+        CK_NO_UNROLL
+        while (true) {
+            const Na3dArgs& args = reread(kernel_args);
+            const int64_t tiles = args.tiles;
+            if (tile >= tiles) return;
+            Na3dTile position;
+            if (tiles <= 0xffffffff) {
+                position = tile_of(args, static_cast<uint32_t>(tile));
+            } else {
+                position = tile_of(args, static_cast<uint64_t>(tile));
+            }
+            run_tile<Unit>(reread(args), position, local);
+            tile += static_cast<int64_t>(reread(args).groups) * kWaves;
+        }
+    }
+
+    // What the lane's queries do not see, a bit for each kind.
+    template <typename Unit>
+    static CK_DEVICE void place_queries(const Na3dArgs& args, const Na3dTile& tile, const int64_t (&low)[3],
+                                        const uint32_t (&count)[3], bool (&exists)[Unit::kQueries],
+                                        uint32_t (&hidden)[Unit::kQueries], uint64_t (&q)[Unit::kQueries],
+                                        uint64_t (&out)[Unit::kQueries]) {
+        CK_UNROLL
+        for (int query = 0; query < Unit::kQueries; ++query) {
+            uint32_t rest = Unit::query_slot(query);
+            uint32_t first_kind = 0;
+            int64_t place[3];
+            hidden[query] = 1u << kNa3dMatrixKinds;
+            exists[query] = true;
+            CK_UNROLL
+            for (int axis = 2; axis >= 0; --axis) {
+                const uint32_t size = args.tile[axis];
+                const uint32_t within = rest & (size - 1);
+                rest >>= __builtin_ctz(size);
+                const int64_t length = class_length(args.axis[axis], tile.residue[axis]);
+                const int64_t wanted = tile.place[axis] + within;
+                exists[query] &= wanted < length;
+                place[axis] = wanted < length ? wanted : length - 1;
+                if (size == 1) continue;
+                const Na3dWindow window = window_of(args.axis[axis], tile.residue[axis], place[axis]);
+                const uint32_t begin = static_cast<uint32_t>(window.low - low[axis]);
+                const uint32_t last = begin + static_cast<uint32_t>(window.count) - 1;
+                const uint32_t seen =
+                    (2u << kind_of(last, size, count[axis])) - (1u << kind_of(begin, size, count[axis]));
+                const uint32_t kinds = kinds_of(size);
+                hidden[query] |= (((1u << kinds) - 1) & ~seen) << first_kind;
+                first_kind += kinds;
+            }
+            exists[query] &= rest == 0;
+            q[query] = vector_address(args, args.q, tile, place[0], place[1], place[2]);
+            out[query] = vector_address(args, args.out, tile, place[0], place[1], place[2]);
+        }
+    }
+
+    // Keys [first, first + kNa3dListKeys) of the box, the last axis fastest, as far as blocks go.
+    static CK_DEVICE void write_list(const Na3dArgs& args, const Na3dKeyList& list, const Na3dBoxOffsets& k,
+                                     const Na3dBoxOffsets& v, uint32_t first, uint32_t keys,
+                                     const uint32_t (&count)[3]) {
+        const uint32_t left = keys - first + kNa3dBlockKeys - 1;
+        const uint32_t entries = smaller(left - left % kNa3dBlockKeys, kNa3dListKeys);
+        CK_NO_UNROLL
+        for (uint32_t entry = lane_id(); entry < entries; entry += kWaveSize) {
+            const uint32_t key = first + entry;
+            const uint32_t row = key / count[2];
+            const uint32_t place[3] = {row / count[1], row % count[1], key % count[2]};
+            uint32_t kind = 0;
+            uint32_t combinations = 1;
+            CK_UNROLL
+            for (int axis = 2; axis >= 0; --axis) {
+                const uint32_t size = args.tile[axis];
+                if (size == 1) continue;
+                kind += kind_of(place[axis], size, count[axis]) * combinations;
+                combinations *= kinds_of(size);
+            }
+            // Where there is no key, the first one is read and hidden.
+            const bool exists = key < keys;
+            list.k_offset[entry] = exists ? k.offset(place) : k.first;
+            list.v_offset[entry] = exists ? v.offset(place) : v.first;
+            list.kind[entry] = static_cast<uint16_t>((exists ? kind : kNa3dNoKey) * kNa3dKindBytes);
+        }
+    }
+
+    template <typename Unit>
+    static CK_DEVICE void run_tile(const Na3dArgs& args, const Na3dTile& tile, LocalPointer<uint8_t> local) {
+        constexpr int kQueries = Unit::kQueries;
+        constexpr int kScores = Unit::kScores;
+        int64_t low[3];
+        uint32_t count[3];
+        CK_UNROLL
+        for (int axis = 0; axis < 3; ++axis) {
+            const int64_t length = class_length(args.axis[axis], tile.residue[axis]);
+            const int64_t first_place = tile.place[axis];
+            if (first_place >= length) return;
+            const int64_t end = first_place + args.tile[axis];
+            const int64_t last_place = (end < length ? end : length) - 1;
+            const Na3dWindow first = window_of(args.axis[axis], tile.residue[axis], first_place);
+            const Na3dWindow last = window_of(args.axis[axis], tile.residue[axis], last_place);
+            low[axis] = first.low;
+            count[axis] = as_scalar(static_cast<uint32_t>(last.low + last.count - first.low));
+        }
+        const uint32_t keys = count[0] * count[1] * count[2];
+
+        const LocalPointer<uint8_t> own = local + kKindBytes + wave_id() * (kNa3dListBytes + kUnitBytes);
+        const Na3dKeyList list(local, own);
+        bool exists[kQueries];
+        uint32_t hidden[kQueries];
+        uint64_t q_address[kQueries];
+        uint64_t out_address[kQueries];
+        place_queries<Unit>(reread(args), tile, low, count, exists, hidden, q_address, out_address);
+        Unit unit;
+        unit.begin(own + kNa3dListBytes, args.pieces, hidden);
+
+        const float scale = reread(args).scale;
+        const float factor = __builtin_fabsf(scale) * kNa3dLog2E;
+        const Na3dArgs& k_args = reread(args);
+        const Na3dBoxOffsets k(k_args, k_args.k, tile, low, count);
+        const Na3dArgs& v_args = reread(args);
+        const Na3dBoxOffsets v(v_args, v_args.v, tile, low, count);
+        uint64_t k_base = k.base;
+        uint64_t v_base = v.base;
+        compute_now(k_base);
+        compute_now(v_base);
+        const int64_t heads_left = reread(args).heads - tile.head;
+        const uint32_t at_once = reread(args).heads_at_once;
+        const uint32_t heads = heads_left < at_once ? static_cast<uint32_t>(heads_left) : at_once;
+        CK_NO_UNROLL
+        for (uint32_t head = 0; head < heads; ++head) {
+            // A negative scale turns the queries round, so that the largest score has the largest weight.
+            unit.load_queries(q_address, scale < 0 ? 0x80008000u : 0);
+            float maximum[kQueries];
+            float sum[kQueries];
+            CK_UNROLL
+            for (int query = 0; query < kQueries; ++query) {
+                maximum[query] = -kNa3dMaxFloat;
+                sum[query] = 0.0f;
+            }
+            CK_NO_UNROLL
+            for (uint32_t first = 0; first < keys; first += kNa3dListKeys) {
+                if (head == 0 || keys > kNa3dListKeys) {
+                    wave_local_fence();
+                    write_list(reread(args), list, k, v, first, keys, count);
+                    wave_local_fence();
+                }
+                const uint32_t entries = smaller(keys - first, kNa3dListKeys);
+                unit.load_keys(list, 0, k_base);
+                CK_NO_UNROLL
+                for (uint32_t entry = 0; entry < entries; entry += kNa3dBlockKeys) {
+                    unit.begin_values(list, entry, v_base);
+                    float score[kQueries][kScores];
+                    unit.multiply_keys(list, entry, k_base, score);
+                    // Behind the last block the first one is read once more.
+                    const uint32_t next = entry + kNa3dBlockKeys;
+                    unit.load_keys(list, next < entries ? next : 0, k_base);
+                    softmax(unit, factor, maximum, sum, score);
+                    unit.multiply_values(list, entry, v_base, score);
+                }
+            }
+            unit.add_lanes(sum);
+            const Na3dArgs& next_args = reread(args);
+            CK_UNROLL
+            for (int query = 0; query < kQueries; ++query) {
+                // Without a sum scores were beyond float32: any finite values do.
+                const bool valid = sum[query] > 0.0f && sum[query] <= kNa3dMaxFloat;
+                unit.store(query, out_address[query], exists[query], valid, 1.0f / sum[query]);
+                q_address[query] += static_cast<uint64_t>(next_args.q.stride[4]);
+                out_address[query] += static_cast<uint64_t>(next_args.out.stride[4]);
+            }
+            k_base += static_cast<uint64_t>(next_args.k.stride[4]);
+            v_base += static_cast<uint64_t>(next_args.v.stride[4]);
+        }
+    }
+
+    // From scores to weights 2^((score - maximum) * factor). The difference is taken before any factor, so that its
+    // rounding error is relative to the difference and not to the scores, which may be large.
+    template <typename Unit>
+    static CK_DEVICE void softmax(Unit& unit, float factor, float (&maximum)[Unit::kQueries],
+                                  float (&sum)[Unit::kQueries],
+                                  float (&score)[Unit::kQueries][Unit::kScores]) {
+        float largest[Unit::kQueries];
+        CK_UNROLL
+        for (int query = 0; query < Unit::kQueries; ++query) {
+            largest[query] = score[query][0];
+            CK_UNROLL
+            for (int index = 1; index < Unit::kScores; ++index)
+                largest[query] = __builtin_fmaxf(largest[query], score[query][index]);
+        }
+        unit.join_maxima(largest);
+        CK_UNROLL
+        for (int query = 0; query < Unit::kQueries; ++query) {
+            if ((largest[query] - maximum[query]) * factor > kNa3dHeadroom) {
+                if (largest[query] > kNa3dMaxFloat) {
+                    // Infinite scores have no differences.
+                    CK_UNROLL
+                    for (int index = 0; index < Unit::kScores; ++index)
+                        score[query][index] = __builtin_fminf(score[query][index], kNa3dMaxFloat);
+                    largest[query] = kNa3dMaxFloat;
+                }
+                const float shrink = exp2_approximately((maximum[query] - largest[query]) * factor);
+                maximum[query] = largest[query];
+                sum[query] *= shrink;
+                unit.scale(query, shrink);
+            }
+            CK_UNROLL
+            for (int index = 0; index < Unit::kScores; ++index) {
+                score[query][index] = exp2_approximately((score[query][index] - maximum[query]) * factor);
+                sum[query] += score[query][index];
+            }
+        }
+    }
+};
+
+}  // namespace ckitchen

@@ -1,0 +1,271 @@
+// Neighborhood attention on WMMA, gfx11 and gfx12. Everything is transposed: keys are the rows of the scores and
+// queries the columns, so that a lane owns one query, with 16 of 32 keys; its neighbour 16 lanes away has the others.
+#pragma once
+
+#include "na3d_matrix.h"
+
+namespace ckitchen {
+
+#if defined(__GFX11__) || defined(__GFX12__)
+
+template <typename Format, int kWidth, bool kFull>
+struct Na3dWmmaUnit {
+    typedef WmmaHalf::Operand Operand;
+    static constexpr int kPieces = WmmaHalf::kPieces;
+    static constexpr int kQueries = 1;
+    static constexpr int kScores = kNa3dBlockKeys / 2;
+    static constexpr int kTiles = kNa3dBlockKeys / 16;
+    static constexpr int kSteps = kWidth / 16;
+    static constexpr bool kHoldQueries = kWidth * kPieces <= 256;
+    static constexpr bool kHoldKeys = kWidth * kPieces <= 64;
+
+    // Values are transposed 64 elements of 32 keys at a time. A row of keys is padded so that eight consecutive rows
+    // touch every bank once in 16-byte loads.
+    static constexpr int kRound = 64;
+    static constexpr int kRowBytes = 2 * kNa3dBlockKeys + 16;
+    static constexpr int kLocalBytes = kRound * kRowBytes;
+
+    LocalPointer<uint8_t> local;
+    uint32_t pieces;
+    Operand mask;
+    Operand query[kHoldQueries ? kSteps : 1];
+    Operand key[kHoldKeys ? kTiles * kSteps : 1];
+    uint64_t q_address;
+    uint32_t flip;
+    Uint32x4 value[8];
+    Float32x8 result[kSteps];
+
+    static CK_DEVICE uint32_t query_slot(int) { return lane_id() % 16; }
+
+    CK_DEVICE void begin(LocalPointer<uint8_t> memory, uint32_t piece_count, const uint32_t (&hidden)[1]) {
+        local = memory;
+        pieces = piece_count;
+        Uint32x4 piece[kPieces];
+        CK_UNROLL
+        for (int index = 0; index < kPieces; ++index) {
+            const uint32_t bits = hidden[0] >> 8 * (WmmaHalf::first_piece(lane_id()) + index);
+            CK_UNROLL
+            for (int word = 0; word < 4; ++word)
+                piece[index][word] = spread_bits(bits >> 2 * word, kNa3dHidden);
+        }
+        mask = WmmaHalf::join(piece);
+    }
+
+    // Piece 2 * step + within of a head vector. Pieces behind its end are read as the first one.
+    CK_DEVICE uint32_t piece_offset(int step, uint32_t within) const {
+        const uint32_t piece = 2 * step + within;
+        if constexpr (kFull) return 16 * piece;
+        return piece < pieces ? 16 * piece : 0;
+    }
+
+    CK_DEVICE Operand load_query(int step) const {
+        Uint32x4 piece[kPieces];
+        CK_UNROLL
+        for (int index = 0; index < kPieces; ++index) {
+            const uint32_t within = WmmaHalf::first_piece(lane_id()) + index;
+            piece[index] = load_16_bytes<LoadPlace::Anywhere>(
+                global_pointer<const uint8_t>(q_address + piece_offset(step, within)));
+            const bool exists = kFull || 2 * step + within < pieces;
+            CK_UNROLL
+            for (int word = 0; word < 4; ++word)
+                piece[index][word] = exists ? piece[index][word] ^ flip : 0;
+        }
+        return WmmaHalf::join(piece);
+    }
+
+    CK_DEVICE void load_queries(const uint64_t (&address)[1], uint32_t sign_bits) {
+        q_address = address[0];
+        flip = sign_bits;
+        if constexpr (kHoldQueries) {
+            CK_UNROLL
+            for (int step = 0; step < kSteps; ++step) query[step] = load_query(step);
+        }
+        CK_UNROLL
+        for (int step = 0; step < kSteps; ++step) result[step] = Float32x8{0, 0, 0, 0, 0, 0, 0, 0};
+    }
+
+    CK_DEVICE Operand load_key(uint64_t base, uint32_t offset, int step) const {
+        Uint32x4 piece[kPieces];
+        CK_UNROLL
+        for (int index = 0; index < kPieces; ++index) {
+            const uint32_t within = WmmaHalf::first_piece(lane_id()) + index;
+            uint64_t address;
+            if constexpr (kFull) {
+                address = lane_address(base, offset + 16 * WmmaHalf::first_piece(lane_id())) + 32 * step + 16 * index;
+            } else {
+                address = lane_address(base, offset + piece_offset(step, within));
+            }
+            piece[index] = load_16_bytes<LoadPlace::Anywhere>(global_pointer<const uint8_t>(address));
+        }
+        return WmmaHalf::join(piece);
+    }
+
+    CK_DEVICE void load_keys(const Na3dKeyList& list, uint32_t first, uint64_t base) {
+        if constexpr (kHoldKeys) {
+            CK_UNROLL
+            for (int tile = 0; tile < kTiles; ++tile) {
+                const uint32_t offset =
+                    list.k_offset[first + 16 * tile + WmmaHalf::first_operand_row(lane_id())];
+                CK_UNROLL
+                for (int step = 0; step < kSteps; ++step)
+                    key[tile * kSteps + step] = load_key(base, offset, step);
+            }
+        }
+    }
+
+    static CK_DEVICE Float32x8 multiply(Operand first, Operand second, Float32x8 accumulator) {
+        if constexpr (kIsFloat16<Format>) {
+            return WmmaHalf::multiply_float16(first, second, accumulator);
+        } else {
+            return WmmaHalf::multiply_bfloat16(first, second, accumulator);
+        }
+    }
+
+    CK_DEVICE void multiply_keys(const Na3dKeyList& list, uint32_t first, uint64_t base,
+                                 float (&score)[1][kScores]) const {
+        CK_UNROLL
+        for (int tile = 0; tile < kTiles; ++tile) {
+            const uint32_t entry = first + 16 * tile + WmmaHalf::first_operand_row(lane_id());
+            const LocalPointer<const uint8_t> kinds =
+                list.kind_rows + list.kind[entry] + 16 * WmmaHalf::first_piece(lane_id());
+            Uint32x4 piece[kPieces];
+            CK_UNROLL
+            for (int index = 0; index < kPieces; ++index) piece[index] = load_local_16_bytes(kinds + 16 * index);
+            Float32x8 scores = {0, 0, 0, 0, 0, 0, 0, 0};
+            scores = WmmaHalf::multiply_bfloat16(WmmaHalf::join(piece), mask, scores);
+            const uint32_t offset = kHoldKeys ? 0 : list.k_offset[entry];
+            CK_UNROLL
+            for (int step = 0; step < kSteps; ++step) {
+                const Operand keys = kHoldKeys ? key[tile * kSteps + step] : load_key(base, offset, step);
+                scores = multiply(keys, kHoldQueries ? query[step] : load_query(step), scores);
+            }
+            CK_UNROLL
+            for (int index = 0; index < 8; ++index) score[0][8 * tile + index] = scores[index];
+        }
+    }
+
+    static CK_DEVICE void join_maxima(float (&largest)[1]) {
+        largest[0] = __builtin_fmaxf(largest[0], exchange_xor_float<16>(largest[0]));
+    }
+    static CK_DEVICE void add_lanes(float (&sum)[1]) { sum[0] += exchange_xor_float<16>(sum[0]); }
+
+    CK_DEVICE void scale(int, float shrink) {
+        CK_UNROLL
+        for (int step = 0; step < kSteps; ++step) result[step] *= shrink;
+    }
+
+    // A lane loads one piece of eight keys.
+    CK_DEVICE void load_values(const Na3dKeyList& list, uint32_t first, uint64_t base, int round) {
+        const uint32_t wanted = round * (kRound / 8) + lane_id() / 4;
+        const uint32_t within = 16 * (kFull || wanted < pieces ? wanted : 0);
+        const LocalPointer<const uint8_t> offsets =
+            reinterpret_cast<LocalPointer<const uint8_t>>(list.v_offset + first + lane_id() % 4 * 8);
+        const Uint32x4 low = load_local_16_bytes(offsets);
+        const Uint32x4 high = load_local_16_bytes(offsets + 16);
+        CK_UNROLL
+        for (int index = 0; index < 8; ++index) {
+            const uint32_t offset = index < 4 ? low[index % 4] : high[index % 4];
+            value[index] = load_16_bytes<LoadPlace::Anywhere>(
+                global_pointer<const uint8_t>(lane_address(base, offset + within)));
+        }
+    }
+
+    CK_DEVICE void begin_values(const Na3dKeyList& list, uint32_t first, uint64_t base) {
+        load_values(list, first, base, 0);
+    }
+
+    CK_DEVICE void store_transposed_values() const {
+        const LocalPointer<uint8_t> target = local + lane_id() / 4 * (8 * kRowBytes) + lane_id() % 4 * 16;
+        CK_UNROLL
+        for (int element = 0; element < 8; ++element) {
+            Uint32x4 keys;
+            CK_UNROLL
+            for (int pair = 0; pair < 4; ++pair) {
+                keys[pair] = __builtin_amdgcn_perm(value[2 * pair + 1][element / 2], value[2 * pair][element / 2],
+                                                   element % 2 == 0 ? 0x05040100u : 0x07060302u);
+            }
+            store_local_16_bytes(target + element * kRowBytes, keys);
+        }
+    }
+
+    static CK_DEVICE uint32_t pair_of(float low, float high) {
+        if constexpr (kIsFloat16<Format>) {
+            return Format::from_float(low) | Format::from_float(high) << 16;
+        } else {
+            // Weights are neither NaN nor near the largest numbers; a half rounds up.
+            return __builtin_amdgcn_perm(__builtin_bit_cast(uint32_t, high) + 0x8000u,
+                                         __builtin_bit_cast(uint32_t, low) + 0x8000u, 0x07060302u);
+        }
+    }
+
+    // The weights of 16 keys as second operand. gfx11 wants all of them in both half-waves.
+    static CK_DEVICE Operand weights_of(const float (&weight)[kScores], int tile) {
+        Uint32x4 own;
+        CK_UNROLL
+        for (int pair = 0; pair < 4; ++pair)
+            own[pair] = pair_of(weight[8 * tile + 2 * pair], weight[8 * tile + 2 * pair + 1]);
+        Uint32x4 piece[kPieces];
+        piece[0] = own;
+        if constexpr (kPieces == 2) {
+            const bool upper = lane_id() >= 16;
+            CK_UNROLL
+            for (int pair = 0; pair < 4; ++pair) {
+                const uint32_t mine = own[pair];
+                const uint32_t other = static_cast<uint32_t>(exchange_xor<16>(static_cast<int32_t>(mine)));
+                piece[0][pair] = upper ? other : mine;
+                piece[kPieces - 1][pair] = upper ? mine : other;
+            }
+        }
+        return WmmaHalf::join(piece);
+    }
+
+    CK_DEVICE void multiply_values(const Na3dKeyList& list, uint32_t first, uint64_t base,
+                                   const float (&weight)[1][kScores]) {
+        Operand weights[kTiles];
+        CK_UNROLL
+        for (int tile = 0; tile < kTiles; ++tile) weights[tile] = weights_of(weight[0], tile);
+        const LocalPointer<const uint8_t> source = local + WmmaHalf::first_operand_row(lane_id()) * kRowBytes +
+                                                   16 * WmmaHalf::first_piece(lane_id());
+        CK_UNROLL
+        for (int round = 0; round < kWidth / kRound; ++round) {
+            wave_local_fence();
+            store_transposed_values();
+            wave_local_fence();
+            if (round + 1 < kWidth / kRound) load_values(list, first, base, round + 1);
+            CK_UNROLL
+            for (int rows = 0; rows < kRound / 16; ++rows) {
+                CK_UNROLL
+                for (int tile = 0; tile < kTiles; ++tile) {
+                    Uint32x4 piece[kPieces];
+                    CK_UNROLL
+                    for (int index = 0; index < kPieces; ++index)
+                        piece[index] = load_local_16_bytes(source + rows * (16 * kRowBytes) + tile * 32 + 16 * index);
+                    Float32x8& sums = result[round * (kRound / 16) + rows];
+                    sums = multiply(WmmaHalf::join(piece), weights[tile], sums);
+                }
+            }
+        }
+    }
+
+    CK_DEVICE void store(int, uint64_t address, bool exists, bool valid, float inverse) const {
+        CK_UNROLL
+        for (int step = 0; step < kSteps; ++step) {
+            const uint32_t piece = 2 * step + lane_id() / 16;
+            Uint32x4 bits;
+            CK_UNROLL
+            for (int word = 0; word < 4; ++word) {
+                const float low = valid ? result[step][2 * word] * inverse : 0.0f;
+                const float high = valid ? result[step][2 * word + 1] * inverse : 0.0f;
+                bits[word] = Format::from_float(low) | Format::from_float(high) << 16;
+            }
+            if (exists && (kFull || piece < pieces)) store_16_bytes<LoadPlace::Anywhere>(address + 16 * piece, bits);
+        }
+    }
+};
+
+template <int kWidth, int kWaves, int kAlignment>
+using Na3dWmma = Na3dMatrix<Na3dWmmaUnit, kWidth, kWaves>;
+
+#endif
+
+}  // namespace ckitchen
