@@ -80,8 +80,8 @@ struct WmmaInt8 {
     }
 };
 
-// 16x16 tiles of 16-bit floats with float32 results. An operand is a row of 16 elements in each lane, in pieces
-// of 16 bytes; gfx12 holds a row in two lanes, gfx11 the whole row twice.
+// 16x16 tiles of 16-bit floats with float32 results. An operand is a row of 16 elements in each lane, in
+// pieces of 16 bytes; gfx12 holds a row in two lanes, gfx11 the whole row twice.
 struct WmmaHalf {
 #if defined(__GFX12__)
     typedef Uint32x4 Operand;
@@ -127,8 +127,8 @@ struct WmmaHalf {
         return __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(
             __builtin_bit_cast(Elements, first), __builtin_bit_cast(Elements, second), accumulator);
 #else
-        return __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(
-            __builtin_bit_cast(Elements, first), __builtin_bit_cast(Elements, second), accumulator);
+        return __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(__builtin_bit_cast(Elements, first),
+                                                          __builtin_bit_cast(Elements, second), accumulator);
 #endif
     }
 
@@ -138,8 +138,8 @@ struct WmmaHalf {
         return __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(
             __builtin_bit_cast(Elements, first), __builtin_bit_cast(Elements, second), accumulator);
 #else
-        return __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(
-            __builtin_bit_cast(Elements, first), __builtin_bit_cast(Elements, second), accumulator);
+        return __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(__builtin_bit_cast(Elements, first),
+                                                           __builtin_bit_cast(Elements, second), accumulator);
 #endif
     }
 };

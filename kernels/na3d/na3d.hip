@@ -3,13 +3,14 @@
 #include "na3d_wmma.h"
 
 #define CK_NA3D_KERNEL_0(name, kind, width, waves, lds, alignment)
-#define CK_NA3D_KERNEL_1(name, kind, width, waves, lds, alignment)                                            \
-    CK_KERNEL((waves)*ckitchen::kWaveSize)                                                                    \
-    void ckitchen_na3d_##name(ckitchen::Na3dArgs args) {                                                      \
-        using Variant = ckitchen::Na3d##kind<width, waves, alignment>;                                        \
-        static_assert(Variant::kLocalBytes == (lds), "the row states the local memory that the kernel uses"); \
-        CK_SHARED static ckitchen::Uint32x4 local[(lds) == 0 ? 1 : (lds) / 16];                               \
-        Variant::run(args, (ckitchen::LocalPointer<ckitchen::uint8_t>)local);                                 \
+#define CK_NA3D_KERNEL_1(name, kind, width, waves, lds, alignment)              \
+    CK_KERNEL((waves)*ckitchen::kWaveSize)                                      \
+    void ckitchen_na3d_##name(ckitchen::Na3dArgs args) {                        \
+        using Variant = ckitchen::Na3d##kind<width, waves, alignment>;          \
+        static_assert(Variant::kLocalBytes == (lds),                            \
+                      "the row states the local memory that the kernel uses");  \
+        CK_SHARED static ckitchen::Uint32x4 local[(lds) == 0 ? 1 : (lds) / 16]; \
+        Variant::run(args, (ckitchen::LocalPointer<ckitchen::uint8_t>)local);   \
     }
 #define CK_NA3D_EXPAND(condition, ...) CK_NA3D_KERNEL_##condition(__VA_ARGS__)
 #define CK_NA3D_IF(condition, ...) CK_NA3D_EXPAND(condition, __VA_ARGS__)

@@ -6,12 +6,12 @@
 
 namespace ckitchen {
 
-// Queries that a wave works on at a time, neighbours within one residue class of every axis: at most this many, a
-// row along the last axis in the vector kernels, a box of `tile` places in the matrix kernels.
+// Queries that a wave works on at a time, neighbours within one residue class of every axis: at most this
+// many, a row along the last axis in the vector kernels, a box of `tile` places in the matrix kernels.
 constexpr uint32_t kNa3dVectorQueries = 4;
 constexpr uint32_t kNa3dMatrixQueries = 16;
-// The matrix kernels sort the keys along an axis by which of the tile's queries see them. This many kinds, of all
-// axes together, have a place.
+// The matrix kernels sort the keys along an axis by which of the tile's queries see them. This many kinds, of
+// all axes together, have a place.
 constexpr uint32_t kNa3dMatrixKinds = 15;
 
 // One axis of the grid. Dilation splits it into as many residue classes: those below `longer` have
@@ -23,6 +23,12 @@ struct Na3dAxis {
     uint32_t longer;
     uint32_t kernel;
     uint32_t causal;
+};
+
+// n / d for n below 2^31 is (n * factor) >> shift.
+struct Na3dDivisor {
+    uint32_t factor;
+    uint32_t shift;
 };
 
 // A tensor [batch, axis 0, axis 1, axis 2, heads, head_dim]. Strides in bytes.
@@ -40,9 +46,12 @@ struct Na3dArgs {
     Na3dTensor out;
     Na3dAxis axis[3];
     int64_t heads;
-    int64_t axis_tiles[3];   // tiles along each axis, the residue classes fastest
-    int64_t tiles;           // axis_tiles of axes 2, 1 and 0 * head_groups * batch, in this order
-    int64_t head_groups;     // of heads_at_once heads; the last one may be smaller
+    int64_t axis_tiles[3];  // tiles along each axis, the residue classes fastest
+    int64_t tiles;          // axis_tiles of axes 2, 1 and 0 * head_groups * batch, in this order
+    int64_t head_groups;    // of heads_at_once heads; the last one may be smaller
+    Na3dDivisor by_axis_tiles[3];
+    Na3dDivisor by_dilation[3];
+    Na3dDivisor by_head_groups;
     uint32_t tile[3];        // places of a tile along each axis
     uint32_t heads_at_once;  // heads that a wave takes one after the other
     uint32_t groups;         // the workgroups that were launched
@@ -53,6 +62,6 @@ struct Na3dArgs {
     uint32_t reserved;
 };
 
-static_assert(sizeof(Na3dArgs) == 376, "the kernels read this layout");
+static_assert(sizeof(Na3dArgs) == 432, "the kernels read this layout");
 
 }  // namespace ckitchen

@@ -1,12 +1,13 @@
-// Neighborhood attention on matrix units. A wave works on its own: it takes a box of up to 16 neighbouring queries
-// of one residue class, head after head, and goes through the union of their windows, 32 keys at a time, wherever
-// these lie in memory. Scores, the running softmax and the weights stay in registers: what a matrix product leaves
-// in a lane is what the next one takes from it. What differs between matrix units is in na3d_wmma.h and na3d_mma.h.
+// Neighborhood attention on matrix units. A wave works on its own: it takes a box of up to 16 neighbouring
+// queries of one residue class, head after head, and goes through the union of their windows, 32 keys at a
+// time, wherever these lie in memory. Scores, the running softmax and the weights stay in registers: what a
+// matrix product leaves in a lane is what the next one takes from it. What differs between matrix units is in
+// na3d_wmma.h and na3d_mma.h.
 //
-// Which key is hidden from which query is a matrix product too, in front of the scores' sum. Along an axis, tiles of
-// t queries have at most 2t - 1 kinds of keys: those that only the first i queries see, those that all see, and
-// those that only the last i see. A key is a row with a one for its kind on every axis, a query a column with
-// -kHidden for the kinds that it does not see.
+// Which key is hidden from which query is a matrix product too, in front of the scores' sum. Along an axis,
+// tiles of t queries have at most 2t - 1 kinds of keys: those that only the first i queries see, those that
+// all see, and those that only the last i see. A key is a row with a one for its kind on every axis, a query
+// a column with -kHidden for the kinds that it does not see.
 #pragma once
 
 #include "../device/matrix.h"
@@ -16,22 +17,24 @@ namespace ckitchen {
 
 constexpr int kNa3dBlockKeys = 32;
 
-// A wave lists the keys of its box before it reads them, this many at a time. The list serves all heads when it holds
-// the whole box.
+// A wave lists the keys of its box before it reads them, this many at a time. The list serves all heads when
+// it holds the whole box.
 constexpr uint32_t kNa3dListKeys = 320;
 constexpr uint32_t kNa3dListBytes = kNa3dListKeys * 10;
 
-// Rows of 16 bfloat16, for every combination of kinds; the last one is that of no key, hidden from all queries.
+// Rows of 16 bfloat16, for every combination of kinds; the last one is that of no key, hidden from all
+// queries.
 constexpr uint32_t kNa3dKindBytes = 32;
 constexpr uint32_t kNa3dKindRows = 64;
 constexpr uint32_t kNa3dNoKey = kNa3dKindRows - 1;
 
-// 1 and -2^120 in bfloat16. Hidden keys stay far below every score that leaves the softmax a choice, and the sum of
-// three is finite.
+// 1 and -2^120 in bfloat16. Hidden keys stay far below every score that leaves the softmax a choice, and the
+// sum of three is finite.
 constexpr uint32_t kNa3dOne = 0x3f80;
 constexpr uint32_t kNa3dHidden = 0xfb80;
 
-// How far, in powers of two, weights may grow beyond 1 before sums and values are scaled down to a new maximum.
+// How far, in powers of two, weights may grow beyond 1 before sums and values are scaled down to a new
+// maximum.
 constexpr float kNa3dHeadroom = 8.0f;
 
 template <typename Format>
@@ -63,7 +66,7 @@ CK_DEVICE uint32_t spread_bits(uint32_t bits, uint32_t value) {
 struct Na3dKeyList {
     LocalPointer<uint32_t> k_offset;  // from the wave's base, in bytes
     LocalPointer<uint32_t> v_offset;
-    LocalPointer<uint16_t> kind;   // offset of the kinds' row
+    LocalPointer<uint16_t> kind;  // offset of the kinds' row
     LocalPointer<uint8_t> kind_rows;
 
     CK_DEVICE Na3dKeyList(LocalPointer<uint8_t> rows, LocalPointer<uint8_t> list) {
@@ -74,6 +77,56 @@ struct Na3dKeyList {
     }
 };
 
+// An axis of a tile: its queries, at places `first` + i, and the box [low, low + count) of keys that they
+// see. Query i sees [begin(i), end(i)) of the box. Numbers that only matter near the tile are bounded to its
+// neighbourhood.
+struct Na3dTileAxis {
+    int64_t first;
+    int64_t low;
+    uint32_t size;     // of the tile
+    uint32_t queries;  // that exist
+    uint32_t count;
+    int32_t shift;  // begin(i) is i + shift, between 0 and `latest`
+    int32_t latest;
+    uint32_t length;  // of a window; of the first one if causal, where each is one longer than the one before
+    uint32_t causal;
+
+    CK_DEVICE bool open(const Na3dAxis& axis, int64_t residue, int64_t place, uint32_t tile_size) {
+        const int64_t all = class_length(axis, residue);
+        const int64_t left = all - place;
+        if (left <= 0) return false;
+        first = place;
+        size = tile_size;
+        queries = left < size ? static_cast<uint32_t>(left) : size;
+        causal = axis.causal;
+        const int64_t kernel = axis.kernel;
+        const int64_t window = !causal && all < kernel ? all : kernel;
+        const int64_t wanted = causal ? place + 1 - window : place - window / 2;
+        const int64_t most = causal ? wanted : all - window;
+        const int64_t bounded = wanted < most ? wanted : most;
+        low = bounded > 0 ? bounded : 0;
+        shift = nearby(wanted - low);
+        latest = causal ? kBound : nearby(most - low);
+        length = static_cast<uint32_t>(causal ? place + 1 - low : window);
+        count = end(queries - 1);
+        return true;
+    }
+
+    CK_DEVICE uint32_t begin(uint32_t query) const {
+        const int32_t wanted = static_cast<int32_t>(query) + shift;
+        const int32_t bounded = wanted < latest ? wanted : latest;
+        return static_cast<uint32_t>(bounded > 0 ? bounded : 0);
+    }
+    CK_DEVICE uint32_t end(uint32_t query) const { return length + (causal ? query : begin(query)); }
+
+  private:
+    static constexpr int32_t kBound = kNa3dMatrixQueries;
+    static CK_DEVICE int32_t nearby(int64_t distance) {
+        const int64_t bounded = distance < kBound ? distance : kBound;
+        return static_cast<int32_t>(bounded > -kBound ? bounded : -kBound);
+    }
+};
+
 // Offsets in a tensor from the address that is lowest in a box: those of its first key and from key to key.
 struct Na3dBoxOffsets {
     uint64_t base;
@@ -81,15 +134,15 @@ struct Na3dBoxOffsets {
     uint32_t along[3];
 
     CK_DEVICE Na3dBoxOffsets(const Na3dArgs& args, const Na3dTensor& tensor, const Na3dTile& tile,
-                             const int64_t (&low)[3], const uint32_t (&count)[3]) {
-        base = vector_address(args, tensor, tile, low[0], low[1], low[2]);
+                             const Na3dTileAxis (&box)[3]) {
+        base = vector_address(args, tensor, tile, box[0].low, box[1].low, box[2].low);
         first = 0;
         CK_UNROLL
         for (int axis = 0; axis < 3; ++axis) {
             const int64_t step = tensor.stride[axis + 1] * args.axis[axis].dilation;
             along[axis] = static_cast<uint32_t>(step);
             if (step < 0) {
-                const uint64_t span = static_cast<uint64_t>(step) * (count[axis] - 1);
+                const uint64_t span = static_cast<uint64_t>(step) * (box[axis].count - 1);
                 base += span;
                 first -= static_cast<uint32_t>(span);
             }
@@ -161,73 +214,76 @@ struct Na3dMatrix {
             const Na3dArgs& args = reread(kernel_args);
             const int64_t tiles = args.tiles;
             if (tile >= tiles) return;
-            Na3dTile position;
-            if (tiles <= 0xffffffff) {
-                position = tile_of(args, static_cast<uint32_t>(tile));
-            } else {
-                position = tile_of(args, static_cast<uint64_t>(tile));
-            }
+            const Na3dTile position = tile_at(args, tile);
             run_tile<Unit>(reread(args), position, local);
             tile += static_cast<int64_t>(reread(args).groups) * kWaves;
         }
     }
 
-    // What the lane's queries do not see, a bit for each kind.
+    // Where the lane's queries lie, from those of the tile's first one, and what they do not see, a bit for
+    // each kind.
     template <typename Unit>
-    static CK_DEVICE void place_queries(const Na3dArgs& args, const Na3dTile& tile, const int64_t (&low)[3],
-                                        const uint32_t (&count)[3], bool (&exists)[Unit::kQueries],
-                                        uint32_t (&hidden)[Unit::kQueries], uint64_t (&q)[Unit::kQueries],
-                                        uint64_t (&out)[Unit::kQueries]) {
+    static CK_DEVICE void place_queries(const Na3dArgs& args, const Na3dTileAxis (&box)[3],
+                                        bool (&exists)[Unit::kQueries], uint32_t (&hidden)[Unit::kQueries],
+                                        uint64_t (&q)[Unit::kQueries], uint64_t (&out)[Unit::kQueries]) {
         CK_UNROLL
         for (int query = 0; query < Unit::kQueries; ++query) {
             uint32_t rest = Unit::query_slot(query);
             uint32_t first_kind = 0;
-            int64_t place[3];
             hidden[query] = 1u << kNa3dMatrixKinds;
             exists[query] = true;
             CK_UNROLL
             for (int axis = 2; axis >= 0; --axis) {
-                const uint32_t size = args.tile[axis];
-                const uint32_t within = rest & (size - 1);
-                rest >>= __builtin_ctz(size);
-                const int64_t length = class_length(args.axis[axis], tile.residue[axis]);
-                const int64_t wanted = tile.place[axis] + within;
-                exists[query] &= wanted < length;
-                place[axis] = wanted < length ? wanted : length - 1;
+                const uint32_t size = box[axis].size;
                 if (size == 1) continue;
-                const Na3dWindow window = window_of(args.axis[axis], tile.residue[axis], place[axis]);
-                const uint32_t begin = static_cast<uint32_t>(window.low - low[axis]);
-                const uint32_t last = begin + static_cast<uint32_t>(window.count) - 1;
-                const uint32_t seen =
-                    (2u << kind_of(last, size, count[axis])) - (1u << kind_of(begin, size, count[axis]));
+                const uint32_t wanted = rest & (size - 1);
+                rest >>= __builtin_ctz(size);
+                exists[query] &= wanted < box[axis].queries;
+                const uint32_t within = smaller(wanted, box[axis].queries - 1);
+                const uint64_t step = static_cast<uint64_t>(within) * args.axis[axis].dilation;
+                q[query] += step * static_cast<uint64_t>(args.q.stride[axis + 1]);
+                out[query] += step * static_cast<uint64_t>(args.out.stride[axis + 1]);
+                const uint32_t first = kind_of(box[axis].begin(within), size, box[axis].count);
+                const uint32_t last = kind_of(box[axis].end(within) - 1, size, box[axis].count);
+                const uint32_t seen = (2u << last) - (1u << first);
                 const uint32_t kinds = kinds_of(size);
                 hidden[query] |= (((1u << kinds) - 1) & ~seen) << first_kind;
                 first_kind += kinds;
             }
             exists[query] &= rest == 0;
-            q[query] = vector_address(args, args.q, tile, place[0], place[1], place[2]);
-            out[query] = vector_address(args, args.out, tile, place[0], place[1], place[2]);
         }
     }
 
     // Keys [first, first + kNa3dListKeys) of the box, the last axis fastest, as far as blocks go.
-    static CK_DEVICE void write_list(const Na3dArgs& args, const Na3dKeyList& list, const Na3dBoxOffsets& k,
+    static CK_DEVICE void write_list(const Na3dKeyList& list, const Na3dBoxOffsets& k,
                                      const Na3dBoxOffsets& v, uint32_t first, uint32_t keys,
-                                     const uint32_t (&count)[3]) {
+                                     const Na3dTileAxis (&box)[3]) {
         const uint32_t left = keys - first + kNa3dBlockKeys - 1;
         const uint32_t entries = smaller(left - left % kNa3dBlockKeys, kNa3dListKeys);
+        const uint32_t count_2 = box[2].count;
+        const uint32_t count_1 = box[1].count;
+        const float part_2 = 1.0f / static_cast<float>(count_2);
+        const float part_1 = 1.0f / static_cast<float>(count_1);
         CK_NO_UNROLL
         for (uint32_t entry = lane_id(); entry < entries; entry += kWaveSize) {
             const uint32_t key = first + entry;
-            const uint32_t row = key / count[2];
-            const uint32_t place[3] = {row / count[1], row % count[1], key % count[2]};
+            uint32_t row;
+            uint32_t plane;
+            if (keys <= kExactQuotients) {
+                row = quotient_of(key, part_2);
+                plane = quotient_of(row, part_1);
+            } else {
+                row = key / count_2;
+                plane = row / count_1;
+            }
+            const uint32_t place[3] = {plane, row - plane * count_1, key - row * count_2};
             uint32_t kind = 0;
             uint32_t combinations = 1;
             CK_UNROLL
             for (int axis = 2; axis >= 0; --axis) {
-                const uint32_t size = args.tile[axis];
+                const uint32_t size = box[axis].size;
                 if (size == 1) continue;
-                kind += kind_of(place[axis], size, count[axis]) * combinations;
+                kind += kind_of(place[axis], size, box[axis].count) * combinations;
                 combinations *= kinds_of(size);
             }
             // Where there is no key, the first one is read and hidden.
@@ -238,42 +294,55 @@ struct Na3dMatrix {
         }
     }
 
+    // n / d by the reciprocal of d, for n up to this: one half more than n is further from the next multiple
+    // of d than the product is off.
+    static constexpr uint32_t kExactQuotients = 1 << 20;
+    static CK_DEVICE uint32_t quotient_of(uint32_t n, float reciprocal) {
+        return static_cast<uint32_t>((static_cast<float>(n) + 0.5f) * reciprocal);
+    }
+
     template <typename Unit>
     static CK_DEVICE void run_tile(const Na3dArgs& args, const Na3dTile& tile, LocalPointer<uint8_t> local) {
         constexpr int kQueries = Unit::kQueries;
         constexpr int kScores = Unit::kScores;
-        int64_t low[3];
-        uint32_t count[3];
+        Na3dTileAxis box[3];
         CK_UNROLL
         for (int axis = 0; axis < 3; ++axis) {
-            const int64_t length = class_length(args.axis[axis], tile.residue[axis]);
-            const int64_t first_place = tile.place[axis];
-            if (first_place >= length) return;
-            const int64_t end = first_place + args.tile[axis];
-            const int64_t last_place = (end < length ? end : length) - 1;
-            const Na3dWindow first = window_of(args.axis[axis], tile.residue[axis], first_place);
-            const Na3dWindow last = window_of(args.axis[axis], tile.residue[axis], last_place);
-            low[axis] = first.low;
-            count[axis] = as_scalar(static_cast<uint32_t>(last.low + last.count - first.low));
+            const Na3dArgs& axis_args = reread(args);
+            if (!box[axis].open(axis_args.axis[axis], tile.residue[axis], tile.place[axis],
+                                axis_args.tile[axis]))
+                return;
         }
-        const uint32_t keys = count[0] * count[1] * count[2];
+        const uint32_t keys = box[0].count * box[1].count * box[2].count;
 
         const LocalPointer<uint8_t> own = local + kKindBytes + wave_id() * (kNa3dListBytes + kUnitBytes);
         const Na3dKeyList list(local, own);
+        const Na3dArgs& q_args = reread(args);
+        uint64_t q_first = vector_address(q_args, q_args.q, tile, box[0].first, box[1].first, box[2].first);
+        compute_now(q_first);
+        const Na3dArgs& out_args = reread(args);
+        uint64_t out_first =
+            vector_address(out_args, out_args.out, tile, box[0].first, box[1].first, box[2].first);
+        compute_now(out_first);
         bool exists[kQueries];
         uint32_t hidden[kQueries];
         uint64_t q_address[kQueries];
         uint64_t out_address[kQueries];
-        place_queries<Unit>(reread(args), tile, low, count, exists, hidden, q_address, out_address);
+        CK_UNROLL
+        for (int query = 0; query < kQueries; ++query) {
+            q_address[query] = q_first;
+            out_address[query] = out_first;
+        }
+        place_queries<Unit>(reread(args), box, exists, hidden, q_address, out_address);
         Unit unit;
         unit.begin(own + kNa3dListBytes, args.pieces, hidden);
 
         const float scale = reread(args).scale;
         const float factor = __builtin_fabsf(scale) * kNa3dLog2E;
         const Na3dArgs& k_args = reread(args);
-        const Na3dBoxOffsets k(k_args, k_args.k, tile, low, count);
+        const Na3dBoxOffsets k(k_args, k_args.k, tile, box);
         const Na3dArgs& v_args = reread(args);
-        const Na3dBoxOffsets v(v_args, v_args.v, tile, low, count);
+        const Na3dBoxOffsets v(v_args, v_args.v, tile, box);
         uint64_t k_base = k.base;
         uint64_t v_base = v.base;
         compute_now(k_base);
@@ -296,7 +365,7 @@ struct Na3dMatrix {
             for (uint32_t first = 0; first < keys; first += kNa3dListKeys) {
                 if (head == 0 || keys > kNa3dListKeys) {
                     wave_local_fence();
-                    write_list(reread(args), list, k, v, first, keys, count);
+                    write_list(list, k, v, first, keys, box);
                     wave_local_fence();
                 }
                 const uint32_t entries = smaller(keys - first, kNa3dListKeys);
@@ -328,8 +397,8 @@ struct Na3dMatrix {
         }
     }
 
-    // From scores to weights 2^((score - maximum) * factor). The difference is taken before any factor, so that its
-    // rounding error is relative to the difference and not to the scores, which may be large.
+    // From scores to weights 2^((score - maximum) * factor). The difference is taken before any factor, so
+    // that its rounding error is relative to the difference and not to the scores, which may be large.
     template <typename Unit>
     static CK_DEVICE void softmax(Unit& unit, float factor, float (&maximum)[Unit::kQueries],
                                   float (&sum)[Unit::kQueries],

@@ -14,8 +14,8 @@ enum class Na3dKind { Vector, Wmma, Mma };
 
 struct Na3dRow {
     const char* name;
-    const char* kernel;         // symbol in the code object
-    const char* feature;        // name from arch.json
+    const char* kernel;   // symbol in the code object
+    const char* feature;  // name from arch.json
     Na3dKind kind;
     std::uint32_t width;        // the largest head_dim
     std::uint32_t threads;      // work-items of a workgroup, all in x
@@ -69,10 +69,11 @@ struct Na3dTileShape {
 // Powers of two up to this are the sizes of a tile along an axis: more would leave no kinds of keys.
 inline constexpr std::size_t kNa3dTileSizes = 4;
 inline constexpr std::uint32_t kNa3dLargestTile = 1u << (kNa3dTileSizes - 1);
-static_assert(2 * kNa3dLargestTile - 1 == kNa3dMatrixKinds, "the largest tile has as many kinds as there are");
+static_assert(2 * kNa3dLargestTile - 1 == kNa3dMatrixKinds,
+              "the largest tile has as many kinds as there are");
 
-// The box of queries for the matrix kernels with the least work: tiles times the blocks of 32 keys that each goes
-// through, and about three blocks' time for what a tile costs besides.
+// The box of queries for the matrix kernels with the least work: tiles times the blocks of 32 keys that each
+// goes through, and about three blocks' time for what a tile costs besides.
 constexpr Na3dTileShape na3d_matrix_tile(const Na3dAxis (&axis)[3]) {
     double tiles[3][kNa3dTileSizes] = {};
     double keys[3][kNa3dTileSizes] = {};
@@ -92,9 +93,9 @@ constexpr Na3dTileShape na3d_matrix_tile(const Na3dAxis (&axis)[3]) {
                 for (const std::uint32_t size : shape.size) kinds += size > 1 ? 2 * size - 1 : 0;
                 if (kinds > kNa3dMatrixKinds || i + j + k > 4) continue;
                 const double all_keys = keys[0][i] * keys[1][j] * keys[2][k];
-                const double blocks = all_keys < 1e9
-                                          ? static_cast<double>((static_cast<std::int64_t>(all_keys) + 31) / 32)
-                                          : all_keys / 32;
+                const double blocks =
+                    all_keys < 1e9 ? static_cast<double>((static_cast<std::int64_t>(all_keys) + 31) / 32)
+                                   : all_keys / 32;
                 const double work = tiles[0][i] * tiles[1][j] * tiles[2][k] * (blocks + 3);
                 if (least == 0 || work < least) {
                     least = work;
@@ -150,17 +151,28 @@ constexpr Na3dRefusal na3d_refusal(const Na3dRow& row, std::int64_t head_dim, co
 inline constexpr std::int64_t kNa3dMaxGroups = std::int64_t{1} << 20;
 
 // A wave takes several heads of a tile where more waves than this are left.
-inline constexpr std::int64_t kNa3dEnoughWaves = std::int64_t{1} << 15;
+inline constexpr std::int64_t kNa3dEnoughWaves = std::int64_t{1} << 12;
 inline constexpr std::int64_t kNa3dMostHeadsAtOnce = 8;
 
-// Fills in the launch: what depends on row, batch, heads, head_dim and the axes (the product of all extents fits 63
-// bits, as the output has an element for each).
+constexpr Na3dDivisor na3d_divisor(std::int64_t divisor) {
+    std::uint32_t log2 = 0;
+    while ((std::int64_t{1} << log2) < divisor) ++log2;
+    // Beyond 2^31 the kernels divide by the number itself.
+    if (log2 > 31) return {};
+    const std::uint64_t power = std::uint64_t{1} << (31 + log2);
+    return {static_cast<std::uint32_t>(power / static_cast<std::uint64_t>(divisor) + 1), 31 + log2};
+}
+
+// Fills in the launch: what depends on row, batch, heads, head_dim and the axes (the product of all extents
+// fits 63 bits, as the output has an element for each).
 constexpr void na3d_launch(const Na3dRow& row, std::int64_t batch, std::int64_t head_dim, Na3dArgs& args) {
     const Na3dTileShape tile = na3d_tile(row, args.axis);
     std::int64_t tiles = batch;
     for (std::size_t index = 0; index < 3; ++index) {
         args.tile[index] = tile.size[index];
         args.axis_tiles[index] = na3d_axis_tiles(args.axis[index], tile.size[index]);
+        args.by_axis_tiles[index] = na3d_divisor(args.axis_tiles[index]);
+        args.by_dilation[index] = na3d_divisor(args.axis[index].dilation);
         tiles *= args.axis_tiles[index];
     }
     std::int64_t at_once = 1;
@@ -171,6 +183,7 @@ constexpr void na3d_launch(const Na3dRow& row, std::int64_t batch, std::int64_t 
     }
     args.heads_at_once = static_cast<std::uint32_t>(at_once);
     args.head_groups = (args.heads - 1) / at_once + 1;
+    args.by_head_groups = na3d_divisor(args.head_groups);
     args.tiles = tiles * args.head_groups;
     const std::int64_t waves = row.threads / 32;
     const std::int64_t wanted = (args.tiles - 1) / waves + 1;

@@ -108,12 +108,7 @@ struct Na3dVector {
             const Na3dArgs& args = reread(kernel_args);
             const int64_t tiles = args.tiles;
             if (tile >= tiles) return;
-            Na3dTile position;
-            if (tiles <= 0xffffffff) {
-                position = tile_of(args, static_cast<uint32_t>(tile));
-            } else {
-                position = tile_of(args, static_cast<uint64_t>(tile));
-            }
+            const Na3dTile position = tile_at(args, tile);
             if (args.type == kElementFloat32) {
                 run_tile<Float32Format>(reread(args), position);
             } else if (args.type == kElementFloat16) {

@@ -76,8 +76,8 @@ CK_DEVICE Na3dWindow window_of(const Na3dAxis& axis, int64_t residue, int64_t pl
     return {wanted < length - count ? wanted : length - count, count};
 }
 
-// A tile: batch, first head, residue classes, and the places of its first query in them. Places may lie behind
-// the end of a short class.
+// A tile: batch, first head, residue classes, and the places of its first query in them. Places may lie
+// behind the end of a short class.
 struct Na3dTile {
     int64_t batch;
     int64_t head;
@@ -85,7 +85,14 @@ struct Na3dTile {
     int64_t place[3];
 };
 
-// Index: uint32_t where all numbers fit, as divisions are much faster there.
+CK_DEVICE uint32_t quotient(uint32_t n, int64_t, const Na3dDivisor& by) {
+    return static_cast<uint32_t>(static_cast<uint64_t>(n) * by.factor >> by.shift);
+}
+CK_DEVICE uint64_t quotient(uint64_t n, int64_t divisor, const Na3dDivisor&) {
+    return n / static_cast<uint64_t>(divisor);
+}
+
+// Index: uint32_t where the numbers of tiles stay below 2^31.
 template <typename Index>
 CK_DEVICE Na3dTile tile_of(const Na3dArgs& args, Index tile) {
     Na3dTile result;
@@ -93,18 +100,26 @@ CK_DEVICE Na3dTile tile_of(const Na3dArgs& args, Index tile) {
     CK_UNROLL
     for (int axis = 2; axis >= 0; --axis) {
         const Na3dArgs& axis_args = reread(args);
-        const Index along_axis = static_cast<Index>(axis_args.axis_tiles[axis]);
-        const Index dilation = static_cast<Index>(axis_args.axis[axis].dilation);
-        const Index along = rest % along_axis;
-        rest /= along_axis;
-        result.residue[axis] = as_uniform(along % dilation);
-        result.place[axis] = as_uniform(along / dilation) * axis_args.tile[axis];
+        const int64_t axis_tiles = axis_args.axis_tiles[axis];
+        const int64_t dilation = axis_args.axis[axis].dilation;
+        const Index next = quotient(rest, axis_tiles, axis_args.by_axis_tiles[axis]);
+        const Index along = rest - next * static_cast<Index>(axis_tiles);
+        rest = next;
+        const Index place = quotient(along, dilation, axis_args.by_dilation[axis]);
+        result.residue[axis] = as_uniform(along - place * static_cast<Index>(dilation));
+        result.place[axis] = as_uniform(place) * axis_args.tile[axis];
     }
     const Na3dArgs& head_args = reread(args);
-    const Index head_groups = static_cast<Index>(head_args.head_groups);
-    result.head = as_uniform(rest % head_groups) * head_args.heads_at_once;
-    result.batch = as_uniform(rest / head_groups);
+    const Index batch = quotient(rest, head_args.head_groups, head_args.by_head_groups);
+    result.head =
+        as_uniform(rest - batch * static_cast<Index>(head_args.head_groups)) * head_args.heads_at_once;
+    result.batch = as_uniform(batch);
     return result;
+}
+
+CK_DEVICE Na3dTile tile_at(const Na3dArgs& args, int64_t tile) {
+    if (args.tiles < int64_t{1} << 31) return tile_of(args, static_cast<uint32_t>(tile));
+    return tile_of(args, static_cast<uint64_t>(tile));
 }
 
 // Address of a head vector, at these places of the tile's classes.

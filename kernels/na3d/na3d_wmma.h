@@ -1,5 +1,6 @@
-// Neighborhood attention on WMMA, gfx11 and gfx12. Everything is transposed: keys are the rows of the scores and
-// queries the columns, so that a lane owns one query, with 16 of 32 keys; its neighbour 16 lanes away has the others.
+// Neighborhood attention on WMMA, gfx11 and gfx12. Everything is transposed: keys are the rows of the scores
+// and queries the columns, so that a lane owns one query, with 16 of 32 keys; its neighbour 16 lanes away has
+// the others.
 #pragma once
 
 #include "na3d_matrix.h"
@@ -19,11 +20,13 @@ struct Na3dWmmaUnit {
     static constexpr bool kHoldQueries = kWidth * kPieces <= 256;
     static constexpr bool kHoldKeys = kWidth * kPieces <= 64;
 
-    // Values are transposed 64 elements of 32 keys at a time. A row of keys is padded so that eight consecutive rows
-    // touch every bank once in 16-byte loads.
+    // Values are transposed 64 elements of 32 keys at a time. Rows of keys, and eight of them, are padded so
+    // that neither eight consecutive rows, read together, nor the pieces that are written together share
+    // banks.
     static constexpr int kRound = 64;
     static constexpr int kRowBytes = 2 * kNa3dBlockKeys + 16;
-    static constexpr int kLocalBytes = kRound * kRowBytes;
+    static constexpr int kPieceBytes = 8 * kRowBytes + 64;
+    static constexpr int kLocalBytes = kRound / 8 * kPieceBytes;
 
     LocalPointer<uint8_t> local;
     uint32_t pieces;
@@ -67,8 +70,7 @@ struct Na3dWmmaUnit {
                 global_pointer<const uint8_t>(q_address + piece_offset(step, within)));
             const bool exists = kFull || 2 * step + within < pieces;
             CK_UNROLL
-            for (int word = 0; word < 4; ++word)
-                piece[index][word] = exists ? piece[index][word] ^ flip : 0;
+            for (int word = 0; word < 4; ++word) piece[index][word] = exists ? piece[index][word] ^ flip : 0;
         }
         return WmmaHalf::join(piece);
     }
@@ -91,7 +93,8 @@ struct Na3dWmmaUnit {
             const uint32_t within = WmmaHalf::first_piece(lane_id()) + index;
             uint64_t address;
             if constexpr (kFull) {
-                address = lane_address(base, offset + 16 * WmmaHalf::first_piece(lane_id())) + 32 * step + 16 * index;
+                address = lane_address(base, offset + 16 * WmmaHalf::first_piece(lane_id())) + 32 * step +
+                          16 * index;
             } else {
                 address = lane_address(base, offset + piece_offset(step, within));
             }
@@ -130,7 +133,8 @@ struct Na3dWmmaUnit {
                 list.kind_rows + list.kind[entry] + 16 * WmmaHalf::first_piece(lane_id());
             Uint32x4 piece[kPieces];
             CK_UNROLL
-            for (int index = 0; index < kPieces; ++index) piece[index] = load_local_16_bytes(kinds + 16 * index);
+            for (int index = 0; index < kPieces; ++index)
+                piece[index] = load_local_16_bytes(kinds + 16 * index);
             Float32x8 scores = {0, 0, 0, 0, 0, 0, 0, 0};
             scores = WmmaHalf::multiply_bfloat16(WmmaHalf::join(piece), mask, scores);
             const uint32_t offset = kHoldKeys ? 0 : list.k_offset[entry];
@@ -175,14 +179,15 @@ struct Na3dWmmaUnit {
     }
 
     CK_DEVICE void store_transposed_values() const {
-        const LocalPointer<uint8_t> target = local + lane_id() / 4 * (8 * kRowBytes) + lane_id() % 4 * 16;
+        const LocalPointer<uint8_t> target = local + lane_id() / 4 * kPieceBytes + lane_id() % 4 * 16;
         CK_UNROLL
         for (int element = 0; element < 8; ++element) {
             Uint32x4 keys;
             CK_UNROLL
             for (int pair = 0; pair < 4; ++pair) {
-                keys[pair] = __builtin_amdgcn_perm(value[2 * pair + 1][element / 2], value[2 * pair][element / 2],
-                                                   element % 2 == 0 ? 0x05040100u : 0x07060302u);
+                keys[pair] =
+                    __builtin_amdgcn_perm(value[2 * pair + 1][element / 2], value[2 * pair][element / 2],
+                                          element % 2 == 0 ? 0x05040100u : 0x07060302u);
             }
             store_local_16_bytes(target + element * kRowBytes, keys);
         }
@@ -224,8 +229,9 @@ struct Na3dWmmaUnit {
         Operand weights[kTiles];
         CK_UNROLL
         for (int tile = 0; tile < kTiles; ++tile) weights[tile] = weights_of(weight[0], tile);
-        const LocalPointer<const uint8_t> source = local + WmmaHalf::first_operand_row(lane_id()) * kRowBytes +
-                                                   16 * WmmaHalf::first_piece(lane_id());
+        const uint32_t row = WmmaHalf::first_operand_row(lane_id());
+        const LocalPointer<const uint8_t> source =
+            local + row / 8 * kPieceBytes + row % 8 * kRowBytes + 16 * WmmaHalf::first_piece(lane_id());
         CK_UNROLL
         for (int round = 0; round < kWidth / kRound; ++round) {
             wave_local_fence();
@@ -239,7 +245,8 @@ struct Na3dWmmaUnit {
                     Uint32x4 piece[kPieces];
                     CK_UNROLL
                     for (int index = 0; index < kPieces; ++index)
-                        piece[index] = load_local_16_bytes(source + rows * (16 * kRowBytes) + tile * 32 + 16 * index);
+                        piece[index] =
+                            load_local_16_bytes(source + rows * (2 * kPieceBytes) + tile * 32 + 16 * index);
                     Float32x8& sums = result[round * (kRound / 16) + rows];
                     sums = multiply(WmmaHalf::join(piece), weights[tile], sums);
                 }
@@ -258,7 +265,8 @@ struct Na3dWmmaUnit {
                 const float high = valid ? result[step][2 * word + 1] * inverse : 0.0f;
                 bits[word] = Format::from_float(low) | Format::from_float(high) << 16;
             }
-            if (exists && (kFull || piece < pieces)) store_16_bytes<LoadPlace::Anywhere>(address + 16 * piece, bits);
+            if (exists && (kFull || piece < pieces))
+                store_16_bytes<LoadPlace::Anywhere>(address + 16 * piece, bits);
         }
     }
 };
