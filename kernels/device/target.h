@@ -95,6 +95,26 @@ CK_DEVICE uint32_t lane_id_again() {
     return lane;
 }
 
+// A value that is the same in all lanes, from here on unknown to the compiler: what is computed from it in a loop
+// stays there.
+CK_DEVICE uint32_t scalar_again(uint32_t value) {
+#if defined(__AMDGCN__)
+    value = as_scalar(value);
+    asm volatile("" : "+s"(value));
+#endif
+    return value;
+}
+
+// An address, from here on unknown to the compiler: what is loaded from it in a loop stays there.
+CK_DEVICE uint64_t address_again(uint64_t address) {
+#if defined(__AMDGCN__)
+    asm volatile("" : "+v"(address));
+#else
+    asm volatile("" : "+l"(address));
+#endif
+    return address;
+}
+
 // The address base + offset, where base is the same in all lanes. Both are hidden from the optimizer, so that
 // they reach the memory instruction as scalar base plus 32-bit lane offset instead of as 64-bit arithmetic in
 // every lane.

@@ -37,10 +37,37 @@ constexpr uint32_t kNa3dHidden = 0xfb80;
 // maximum.
 constexpr float kNa3dHeadroom = 8.0f;
 
+// A reference beyond this is rounded so coarsely that it could lift weights out of their type.
+constexpr float kNa3dLargeReference = 0x1p16f;
+
 template <typename Format>
 constexpr bool kIsFloat16 = false;
 template <>
 constexpr bool kIsFloat16<Float16Format> = true;
+
+// Two elements, low and high, of finite values rounded to nearest even.
+template <typename Format>
+CK_DEVICE uint32_t rounded_pair(float low, float high) {
+#if defined(__NVPTX__)
+    uint32_t pair;
+    if constexpr (kIsFloat16<Format>) {
+        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    } else {
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    }
+    return pair;
+#else
+    if constexpr (kIsFloat16<Format>) {
+        return Format::from_float(low) | Format::from_float(high) << 16;
+    } else {
+        uint32_t low_bits = __builtin_bit_cast(uint32_t, low);
+        uint32_t high_bits = __builtin_bit_cast(uint32_t, high);
+        low_bits += 0x7fffu + (low_bits >> 16 & 1u);
+        high_bits += 0x7fffu + (high_bits >> 16 & 1u);
+        return __builtin_amdgcn_perm(high_bits, low_bits, 0x07060302u);
+    }
+#endif
+}
 
 CK_DEVICE uint32_t smaller(uint32_t a, uint32_t b) {
     return a < b ? a : b;
@@ -81,50 +108,45 @@ struct Na3dKeyList {
 // see. Query i sees [begin(i), end(i)) of the box. Numbers that only matter near the tile are bounded to its
 // neighbourhood.
 struct Na3dTileAxis {
-    int64_t first;
-    int64_t low;
+    int32_t first;
+    int32_t low;
     uint32_t size;     // of the tile
     uint32_t queries;  // that exist
     uint32_t count;
     int32_t shift;  // begin(i) is i + shift, between 0 and `latest`
     int32_t latest;
     uint32_t length;  // of a window; of the first one if causal, where each is one longer than the one before
-    uint32_t causal;
+    bool causal;
 
     CK_DEVICE bool open(const Na3dAxis& axis, int64_t residue, int64_t place, uint32_t tile_size) {
-        const int64_t all = class_length(axis, residue);
-        const int64_t left = all - place;
-        if (left <= 0) return false;
-        first = place;
+        const int32_t all = static_cast<int32_t>(class_length(axis, residue));
+        first = static_cast<int32_t>(place);
         size = tile_size;
-        queries = left < size ? static_cast<uint32_t>(left) : size;
-        causal = axis.causal;
-        const int64_t kernel = axis.kernel;
-        const int64_t window = !causal && all < kernel ? all : kernel;
-        const int64_t wanted = causal ? place + 1 - window : place - window / 2;
-        const int64_t most = causal ? wanted : all - window;
-        const int64_t bounded = wanted < most ? wanted : most;
-        low = bounded > 0 ? bounded : 0;
-        shift = nearby(wanted - low);
-        latest = causal ? kBound : nearby(most - low);
-        length = static_cast<uint32_t>(causal ? place + 1 - low : window);
+        const int32_t left = all - first;
+        if (left <= 0) return false;
+        queries = smaller(static_cast<uint32_t>(left), size);
+        causal = axis.causal != 0;
+        const int32_t kernel = static_cast<int32_t>(axis.kernel);
+        const int32_t window = causal ? kernel : smaller_of(kernel, all);
+        const int32_t wanted = first - (causal ? window - 1 : window / 2);
+        const int32_t most = causal ? wanted : all - window;
+        low = larger_of(smaller_of(wanted, most), 0);
+        shift = larger_of(smaller_of(wanted - low, kBound), -kBound);
+        latest = causal ? kBound : smaller_of(most - low, kBound);
+        length = static_cast<uint32_t>(causal ? first + 1 - low : window);
         count = end(queries - 1);
         return true;
     }
 
     CK_DEVICE uint32_t begin(uint32_t query) const {
-        const int32_t wanted = static_cast<int32_t>(query) + shift;
-        const int32_t bounded = wanted < latest ? wanted : latest;
-        return static_cast<uint32_t>(bounded > 0 ? bounded : 0);
+        return static_cast<uint32_t>(larger_of(smaller_of(static_cast<int32_t>(query) + shift, latest), 0));
     }
     CK_DEVICE uint32_t end(uint32_t query) const { return length + (causal ? query : begin(query)); }
 
   private:
     static constexpr int32_t kBound = kNa3dMatrixQueries;
-    static CK_DEVICE int32_t nearby(int64_t distance) {
-        const int64_t bounded = distance < kBound ? distance : kBound;
-        return static_cast<int32_t>(bounded > -kBound ? bounded : -kBound);
-    }
+    static CK_DEVICE int32_t smaller_of(int32_t a, int32_t b) { return a < b ? a : b; }
+    static CK_DEVICE int32_t larger_of(int32_t a, int32_t b) { return a > b ? a : b; }
 };
 
 // Offsets in a tensor from the address that is lowest in a box: those of its first key and from key to key.
@@ -190,8 +212,10 @@ struct Na3dMatrix {
             for (int axis = 2; axis >= 0; --axis) {
                 const uint32_t kinds = kinds_of(args.tile[axis]);
                 if (kinds == 0) continue;
-                bits |= 1u << (first_kind + rest % kinds);
-                rest /= kinds;
+                // 3, 7 or 15, of numbers below 64.
+                const uint32_t next = rest * (kinds == 3 ? 21846 : kinds == 7 ? 9363 : 4370) >> 16;
+                bits |= 1u << (first_kind + rest - next * kinds);
+                rest = next;
                 first_kind += kinds;
             }
             bits = row == kNa3dNoKey ? 1u << kNa3dMatrixKinds : bits;
@@ -265,7 +289,7 @@ struct Na3dMatrix {
         const float part_2 = 1.0f / static_cast<float>(count_2);
         const float part_1 = 1.0f / static_cast<float>(count_1);
         CK_NO_UNROLL
-        for (uint32_t entry = lane_id(); entry < entries; entry += kWaveSize) {
+        for (uint32_t entry = lane_id_again(); entry < entries; entry += kWaveSize) {
             const uint32_t key = first + entry;
             uint32_t row;
             uint32_t plane;
@@ -355,11 +379,11 @@ struct Na3dMatrix {
             // A negative scale turns the queries round, so that the largest score has the largest weight.
             unit.load_queries(q_address, scale < 0 ? 0x80008000u : 0);
             float maximum[kQueries];
-            float sum[kQueries];
+            float reference[kQueries];
             CK_UNROLL
             for (int query = 0; query < kQueries; ++query) {
                 maximum[query] = -kNa3dMaxFloat;
-                sum[query] = 0.0f;
+                reference[query] = 0.0f;
             }
             CK_NO_UNROLL
             for (uint32_t first = 0; first < keys; first += kNa3dListKeys) {
@@ -378,17 +402,19 @@ struct Na3dMatrix {
                     // Behind the last block the first one is read once more.
                     const uint32_t next = entry + kNa3dBlockKeys;
                     unit.load_keys(list, next < entries ? next : 0, k_base);
-                    softmax(unit, factor, maximum, sum, score);
+                    softmax(unit, factor, maximum, reference, score);
                     unit.multiply_values(list, entry, v_base, score);
                 }
             }
-            unit.add_lanes(sum);
+            float sum[kQueries];
+            unit.read_sums(sum);
             const Na3dArgs& next_args = reread(args);
             CK_UNROLL
             for (int query = 0; query < kQueries; ++query) {
                 // Without a sum scores were beyond float32: any finite values do.
                 const bool valid = sum[query] > 0.0f && sum[query] <= kNa3dMaxFloat;
-                unit.store(query, out_address[query], exists[query], valid, 1.0f / sum[query]);
+                if (!valid) unit.clear(query);
+                unit.store(query, out_address[query], exists[query], valid ? 1.0f / sum[query] : 0.0f);
                 q_address[query] += static_cast<uint64_t>(next_args.q.stride[4]);
                 out_address[query] += static_cast<uint64_t>(next_args.out.stride[4]);
             }
@@ -397,11 +423,11 @@ struct Na3dMatrix {
         }
     }
 
-    // From scores to weights 2^((score - maximum) * factor). The difference is taken before any factor, so
-    // that its rounding error is relative to the difference and not to the scores, which may be large.
+    // From scores to weights 2^((score - maximum) * factor). `reference` is maximum * factor as rounded: what
+    // that is off is the same in all weights, and so in their sum.
     template <typename Unit>
     static CK_DEVICE void softmax(Unit& unit, float factor, float (&maximum)[Unit::kQueries],
-                                  float (&sum)[Unit::kQueries],
+                                  float (&reference)[Unit::kQueries],
                                   float (&score)[Unit::kQueries][Unit::kScores]) {
         float largest[Unit::kQueries];
         CK_UNROLL
@@ -422,16 +448,19 @@ struct Na3dMatrix {
                         score[query][index] = __builtin_fminf(score[query][index], kNa3dMaxFloat);
                     largest[query] = kNa3dMaxFloat;
                 }
-                const float shrink = exp2_approximately((maximum[query] - largest[query]) * factor);
+                unit.scale(query, exp2_approximately((maximum[query] - largest[query]) * factor));
                 maximum[query] = largest[query];
-                sum[query] *= shrink;
-                unit.scale(query, shrink);
+                reference[query] = largest[query] * factor;
+            }
+            float base = reference[query];
+            if (__builtin_fabsf(base) > kNa3dLargeReference) {
+                CK_UNROLL
+                for (int index = 0; index < Unit::kScores; ++index) score[query][index] -= maximum[query];
+                base = 0.0f;
             }
             CK_UNROLL
-            for (int index = 0; index < Unit::kScores; ++index) {
-                score[query][index] = exp2_approximately((score[query][index] - maximum[query]) * factor);
-                sum[query] += score[query][index];
-            }
+            for (int index = 0; index < Unit::kScores; ++index)
+                score[query][index] = exp2_approximately(__builtin_fmaf(score[query][index], factor, -base));
         }
     }
 };

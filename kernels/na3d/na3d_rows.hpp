@@ -141,6 +141,9 @@ constexpr Na3dRefusal na3d_refusal(const Na3dRow& row, std::int64_t head_dim, co
         na3d_misaligned(row, args.out))
         return Na3dRefusal::Alignment;
     if (row.kind == Na3dKind::Vector) return Na3dRefusal::None;
+    for (const Na3dAxis& axis : args.axis) {
+        if (axis.extent > 0x7fffffff) return Na3dRefusal::Span;
+    }
     if (!na3d_box_is_small(args.axis, args.k) || !na3d_box_is_small(args.axis, args.v))
         return Na3dRefusal::Span;
     return args.scale < 0x1p-100f && args.scale > -0x1p-100f ? Na3dRefusal::Scale : Na3dRefusal::None;

@@ -17,8 +17,12 @@ struct Na3dWmmaUnit {
     static constexpr int kScores = kNa3dBlockKeys / 2;
     static constexpr int kTiles = kNa3dBlockKeys / 16;
     static constexpr int kSteps = kWidth / 16;
-    static constexpr bool kHoldQueries = kWidth * kPieces <= 256;
+    static constexpr bool kHoldQueries = kWidth * kPieces <= 128;
     static constexpr bool kHoldKeys = kWidth * kPieces <= 64;
+
+    static constexpr int kStepsAtOnce = kHoldQueries && kPieces == 1 ? 4 : kWidth * kPieces > 256 ? 1 : 2;
+    static constexpr int kRowsAtOnce = kPieces == 1 ? 4 : kWidth > 128 ? 1 : 2;
+    static constexpr bool kLoadValuesEarly = kWidth * kPieces <= 128;
 
     // Values are transposed 64 elements of 32 keys at a time. Rows of keys, and eight of them, are padded so
     // that neither eight consecutive rows, read together, nor the pieces that are written together share
@@ -29,6 +33,7 @@ struct Na3dWmmaUnit {
     static constexpr int kLocalBytes = kRound / 8 * kPieceBytes;
 
     LocalPointer<uint8_t> local;
+    uint32_t lane;
     uint32_t pieces;
     Operand mask;
     Operand query[kHoldQueries ? kSteps : 1];
@@ -37,16 +42,18 @@ struct Na3dWmmaUnit {
     uint32_t flip;
     Uint32x4 value[8];
     Float32x8 result[kSteps];
+    float sum;  // of the weights in this lane, as rounded
 
-    static CK_DEVICE uint32_t query_slot(int) { return lane_id() % 16; }
+    static CK_DEVICE uint32_t query_slot(int) { return lane_id_again() % 16; }
 
     CK_DEVICE void begin(LocalPointer<uint8_t> memory, uint32_t piece_count, const uint32_t (&hidden)[1]) {
         local = memory;
+        lane = lane_id_again();
         pieces = piece_count;
         Uint32x4 piece[kPieces];
         CK_UNROLL
         for (int index = 0; index < kPieces; ++index) {
-            const uint32_t bits = hidden[0] >> 8 * (WmmaHalf::first_piece(lane_id()) + index);
+            const uint32_t bits = hidden[0] >> 8 * (WmmaHalf::first_piece(lane) + index);
             CK_UNROLL
             for (int word = 0; word < 4; ++word)
                 piece[index][word] = spread_bits(bits >> 2 * word, kNa3dHidden);
@@ -55,20 +62,22 @@ struct Na3dWmmaUnit {
     }
 
     // Piece 2 * step + within of a head vector. Pieces behind its end are read as the first one.
-    CK_DEVICE uint32_t piece_offset(int step, uint32_t within) const {
+    static CK_DEVICE uint32_t piece_offset(int step, uint32_t within, uint32_t count) {
         const uint32_t piece = 2 * step + within;
-        if constexpr (kFull) return 16 * piece;
-        return piece < pieces ? 16 * piece : 0;
+        return kFull || piece < count ? 16 * piece : 0;
     }
 
     CK_DEVICE Operand load_query(int step) const {
+        const uint32_t count = kFull ? 0 : scalar_again(pieces);
+        const uint32_t first_piece = WmmaHalf::first_piece(kFull ? lane : lane_id_again());
+        const uint64_t address = kHoldQueries ? q_address : address_again(q_address);
         Uint32x4 piece[kPieces];
         CK_UNROLL
         for (int index = 0; index < kPieces; ++index) {
-            const uint32_t within = WmmaHalf::first_piece(lane_id()) + index;
+            const uint32_t within = first_piece + index;
             piece[index] = load_16_bytes<LoadPlace::Anywhere>(
-                global_pointer<const uint8_t>(q_address + piece_offset(step, within)));
-            const bool exists = kFull || 2 * step + within < pieces;
+                global_pointer<const uint8_t>(address + piece_offset(step, within, count)));
+            const bool exists = kFull || 2 * step + within < count;
             CK_UNROLL
             for (int word = 0; word < 4; ++word) piece[index][word] = exists ? piece[index][word] ^ flip : 0;
         }
@@ -84,19 +93,21 @@ struct Na3dWmmaUnit {
         }
         CK_UNROLL
         for (int step = 0; step < kSteps; ++step) result[step] = Float32x8{0, 0, 0, 0, 0, 0, 0, 0};
+        sum = 0.0f;
     }
 
     CK_DEVICE Operand load_key(uint64_t base, uint32_t offset, int step) const {
+        const uint32_t count = kFull ? 0 : scalar_again(pieces);
+        const uint32_t first_piece = WmmaHalf::first_piece(kFull ? lane : lane_id_again());
         Uint32x4 piece[kPieces];
         CK_UNROLL
         for (int index = 0; index < kPieces; ++index) {
-            const uint32_t within = WmmaHalf::first_piece(lane_id()) + index;
+            const uint32_t within = first_piece + index;
             uint64_t address;
             if constexpr (kFull) {
-                address = lane_address(base, offset + 16 * WmmaHalf::first_piece(lane_id())) + 32 * step +
-                          16 * index;
+                address = lane_address(base, offset + 16 * first_piece) + 32 * step + 16 * index;
             } else {
-                address = lane_address(base, offset + piece_offset(step, within));
+                address = lane_address(base, offset + piece_offset(step, within, count));
             }
             piece[index] = load_16_bytes<LoadPlace::Anywhere>(global_pointer<const uint8_t>(address));
         }
@@ -107,8 +118,7 @@ struct Na3dWmmaUnit {
         if constexpr (kHoldKeys) {
             CK_UNROLL
             for (int tile = 0; tile < kTiles; ++tile) {
-                const uint32_t offset =
-                    list.k_offset[first + 16 * tile + WmmaHalf::first_operand_row(lane_id())];
+                const uint32_t offset = list.k_offset[first + 16 * tile + WmmaHalf::first_operand_row(lane)];
                 CK_UNROLL
                 for (int step = 0; step < kSteps; ++step)
                     key[tile * kSteps + step] = load_key(base, offset, step);
@@ -126,44 +136,63 @@ struct Na3dWmmaUnit {
 
     CK_DEVICE void multiply_keys(const Na3dKeyList& list, uint32_t first, uint64_t base,
                                  float (&score)[1][kScores]) const {
+        Float32x8 scores[kTiles];
+        uint32_t offset[kTiles];
         CK_UNROLL
         for (int tile = 0; tile < kTiles; ++tile) {
-            const uint32_t entry = first + 16 * tile + WmmaHalf::first_operand_row(lane_id());
+            const uint32_t entry = first + 16 * tile + WmmaHalf::first_operand_row(lane);
+            offset[tile] = kHoldKeys ? 0 : list.k_offset[entry];
             const LocalPointer<const uint8_t> kinds =
-                list.kind_rows + list.kind[entry] + 16 * WmmaHalf::first_piece(lane_id());
+                list.kind_rows + list.kind[entry] + 16 * WmmaHalf::first_piece(lane);
             Uint32x4 piece[kPieces];
             CK_UNROLL
             for (int index = 0; index < kPieces; ++index)
                 piece[index] = load_local_16_bytes(kinds + 16 * index);
-            Float32x8 scores = {0, 0, 0, 0, 0, 0, 0, 0};
-            scores = WmmaHalf::multiply_bfloat16(WmmaHalf::join(piece), mask, scores);
-            const uint32_t offset = kHoldKeys ? 0 : list.k_offset[entry];
+            scores[tile] =
+                WmmaHalf::multiply_bfloat16(WmmaHalf::join(piece), mask, Float32x8{0, 0, 0, 0, 0, 0, 0, 0});
+        }
+        CK_UNROLL
+        for (int step = 0; step < kSteps; ++step) {
+            const Operand queries = kHoldQueries ? query[step] : load_query(step);
             CK_UNROLL
-            for (int step = 0; step < kSteps; ++step) {
-                const Operand keys = kHoldKeys ? key[tile * kSteps + step] : load_key(base, offset, step);
-                scores = multiply(keys, kHoldQueries ? query[step] : load_query(step), scores);
+            for (int tile = 0; tile < kTiles; ++tile) {
+                const Operand keys =
+                    kHoldKeys ? key[tile * kSteps + step] : load_key(base, offset[tile], step);
+                scores[tile] = multiply(keys, queries, scores[tile]);
             }
+            // What is loaded at once has to fit into the registers.
+            if (!kHoldKeys && step % kStepsAtOnce == kStepsAtOnce - 1) scheduling_boundary();
+        }
+        CK_UNROLL
+        for (int tile = 0; tile < kTiles; ++tile) {
             CK_UNROLL
-            for (int index = 0; index < 8; ++index) score[0][8 * tile + index] = scores[index];
+            for (int index = 0; index < 8; ++index) score[0][8 * tile + index] = scores[tile][index];
         }
     }
 
     static CK_DEVICE void join_maxima(float (&largest)[1]) {
         largest[0] = __builtin_fmaxf(largest[0], exchange_xor_float<16>(largest[0]));
     }
-    static CK_DEVICE void add_lanes(float (&sum)[1]) { sum[0] += exchange_xor_float<16>(sum[0]); }
+    CK_DEVICE void read_sums(float (&total)[1]) const { total[0] = sum + exchange_xor_float<16>(sum); }
+
+    // The results become 0, whatever they were.
+    CK_DEVICE void clear(int) {
+        CK_UNROLL
+        for (int step = 0; step < kSteps; ++step) result[step] = Float32x8{0, 0, 0, 0, 0, 0, 0, 0};
+    }
 
     CK_DEVICE void scale(int, float shrink) {
         CK_UNROLL
         for (int step = 0; step < kSteps; ++step) result[step] *= shrink;
+        sum *= shrink;
     }
 
     // A lane loads one piece of eight keys.
     CK_DEVICE void load_values(const Na3dKeyList& list, uint32_t first, uint64_t base, int round) {
-        const uint32_t wanted = round * (kRound / 8) + lane_id() / 4;
+        const uint32_t wanted = round * (kRound / 8) + lane / 4;
         const uint32_t within = 16 * (kFull || wanted < pieces ? wanted : 0);
         const LocalPointer<const uint8_t> offsets =
-            reinterpret_cast<LocalPointer<const uint8_t>>(list.v_offset + first + lane_id() % 4 * 8);
+            reinterpret_cast<LocalPointer<const uint8_t>>(list.v_offset + first + lane % 4 * 8);
         const Uint32x4 low = load_local_16_bytes(offsets);
         const Uint32x4 high = load_local_16_bytes(offsets + 16);
         CK_UNROLL
@@ -175,11 +204,11 @@ struct Na3dWmmaUnit {
     }
 
     CK_DEVICE void begin_values(const Na3dKeyList& list, uint32_t first, uint64_t base) {
-        load_values(list, first, base, 0);
+        if constexpr (kLoadValuesEarly) load_values(list, first, base, 0);
     }
 
     CK_DEVICE void store_transposed_values() const {
-        const LocalPointer<uint8_t> target = local + lane_id() / 4 * kPieceBytes + lane_id() % 4 * 16;
+        const LocalPointer<uint8_t> target = local + lane / 4 * kPieceBytes + lane % 4 * 16;
         CK_UNROLL
         for (int element = 0; element < 8; ++element) {
             Uint32x4 keys;
@@ -193,26 +222,40 @@ struct Na3dWmmaUnit {
         }
     }
 
+    // Weights are cut to their type. The sum is of what is left, so that the cut halves a unit of them on
+    // average, as rounding would, and a single weight is exact.
     static CK_DEVICE uint32_t pair_of(float low, float high) {
         if constexpr (kIsFloat16<Format>) {
-            return Format::from_float(low) | Format::from_float(high) << 16;
+            return __builtin_bit_cast(uint32_t, __builtin_amdgcn_cvt_pkrtz(low, high));
         } else {
-            // Weights are neither NaN nor near the largest numbers; a half rounds up.
-            return __builtin_amdgcn_perm(__builtin_bit_cast(uint32_t, high) + 0x8000u,
-                                         __builtin_bit_cast(uint32_t, low) + 0x8000u, 0x07060302u);
+            return __builtin_amdgcn_perm(__builtin_bit_cast(uint32_t, high),
+                                         __builtin_bit_cast(uint32_t, low), 0x07060302u);
+        }
+    }
+
+    static CK_DEVICE float add_pair(uint32_t pair, float total) {
+        if constexpr (kIsFloat16<Format>) {
+            typedef _Float16 Pair __attribute__((ext_vector_type(2)));
+            return __builtin_amdgcn_fdot2(__builtin_bit_cast(Pair, pair), Pair{1, 1}, total, false);
+        } else {
+            typedef __bf16 Pair __attribute__((ext_vector_type(2)));
+            return __builtin_amdgcn_fdot2_f32_bf16(__builtin_bit_cast(Pair, pair),
+                                                   __builtin_bit_cast(Pair, 0x3f803f80u), total, false);
         }
     }
 
     // The weights of 16 keys as second operand. gfx11 wants all of them in both half-waves.
-    static CK_DEVICE Operand weights_of(const float (&weight)[kScores], int tile) {
+    CK_DEVICE Operand weights_of(const float (&weight)[kScores], int tile) {
         Uint32x4 own;
         CK_UNROLL
-        for (int pair = 0; pair < 4; ++pair)
+        for (int pair = 0; pair < 4; ++pair) {
             own[pair] = pair_of(weight[8 * tile + 2 * pair], weight[8 * tile + 2 * pair + 1]);
+            sum = add_pair(own[pair], sum);
+        }
         Uint32x4 piece[kPieces];
         piece[0] = own;
         if constexpr (kPieces == 2) {
-            const bool upper = lane_id() >= 16;
+            const bool upper = lane >= 16;
             CK_UNROLL
             for (int pair = 0; pair < 4; ++pair) {
                 const uint32_t mine = own[pair];
@@ -229,11 +272,12 @@ struct Na3dWmmaUnit {
         Operand weights[kTiles];
         CK_UNROLL
         for (int tile = 0; tile < kTiles; ++tile) weights[tile] = weights_of(weight[0], tile);
-        const uint32_t row = WmmaHalf::first_operand_row(lane_id());
+        const uint32_t row = WmmaHalf::first_operand_row(lane);
         const LocalPointer<const uint8_t> source =
-            local + row / 8 * kPieceBytes + row % 8 * kRowBytes + 16 * WmmaHalf::first_piece(lane_id());
+            local + row / 8 * kPieceBytes + row % 8 * kRowBytes + 16 * WmmaHalf::first_piece(lane);
         CK_UNROLL
         for (int round = 0; round < kWidth / kRound; ++round) {
+            if (round == 0 && !kLoadValuesEarly) load_values(list, first, base, 0);
             wave_local_fence();
             store_transposed_values();
             wave_local_fence();
@@ -250,22 +294,23 @@ struct Na3dWmmaUnit {
                     Float32x8& sums = result[round * (kRound / 16) + rows];
                     sums = multiply(WmmaHalf::join(piece), weights[tile], sums);
                 }
+                if (kSteps > 4 && rows % kRowsAtOnce == kRowsAtOnce - 1) scheduling_boundary();
             }
         }
     }
 
-    CK_DEVICE void store(int, uint64_t address, bool exists, bool valid, float inverse) const {
+    CK_DEVICE void store(int, uint64_t address, bool exists, float inverse) const {
+        const uint32_t count = kFull ? 0 : scalar_again(pieces);
+        const uint32_t half = lane_id_again() / 16;
         CK_UNROLL
         for (int step = 0; step < kSteps; ++step) {
-            const uint32_t piece = 2 * step + lane_id() / 16;
+            const uint32_t piece = 2 * step + half;
             Uint32x4 bits;
             CK_UNROLL
-            for (int word = 0; word < 4; ++word) {
-                const float low = valid ? result[step][2 * word] * inverse : 0.0f;
-                const float high = valid ? result[step][2 * word + 1] * inverse : 0.0f;
-                bits[word] = Format::from_float(low) | Format::from_float(high) << 16;
-            }
-            if (exists && (kFull || piece < pieces))
+            for (int word = 0; word < 4; ++word)
+                bits[word] = rounded_pair<Format>(result[step][2 * word] * inverse,
+                                                  result[step][2 * word + 1] * inverse);
+            if (exists && (kFull || piece < count))
                 store_16_bytes<LoadPlace::Anywhere>(address + 16 * piece, bits);
         }
     }

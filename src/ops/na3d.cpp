@@ -198,7 +198,7 @@ const char* Na3d::refusal(const Args& args, const Variant& variant) {
         case Na3dRefusal::Alignment:
             return "head vectors of q, k, v or out do not start at multiples of 16 bytes";
         case Na3dRefusal::Span:
-            return "the keys that neighbouring queries see lie 4 GiB or more apart";
+            return "an axis is longer than 2147483647, or the keys of neighbouring queries lie 4 GiB apart";
         case Na3dRefusal::Scale:
             return "the scale is closer to 0 than 2^-100";
     }
