@@ -326,7 +326,7 @@ void check_na3d() {
     args.axis[2] = na3d_axis(17, 1, 2, false);
     args.heads = 5;
     na3d_launch(row, 7, 72, args);
-    expect(args.row_tiles == 6 && args.tiles == 6 * 3 * 2 * 5 * 7 && args.groups == 315, row.name,
+    expect(args.axis_tiles[2] == 6 && args.tiles == 6 * 3 * 2 * 5 * 7 && args.groups == 315, row.name,
            "17 in two classes of up to 9 places: 3 tiles each");
     expect(args.pieces == 9 && args.lanes_log2 == 4, row.name, "9 pieces take 16 lanes");
     na3d_launch(row, 1, 256, args);
@@ -335,6 +335,76 @@ void check_na3d() {
     na3d_launch(row, 1, 8, args);
     expect(args.groups == kNa3dMaxGroups && args.lanes_log2 == 0, row.name,
            "tiles without number go in turns");
+}
+
+bool na3d_tile_is(const Na3dAxis (&axis)[3], std::uint32_t t, std::uint32_t h, std::uint32_t w) {
+    const Na3dTileShape tile = na3d_matrix_tile(axis);
+    return tile.size[0] == t && tile.size[1] == h && tile.size[2] == w;
+}
+
+void check_na3d_matrix() {
+    const Na3dRow& row = *find_in(kNa3dRows, "wmma12_64");
+    const Na3dRow& wide = *find_in(kNa3dRows, "wmma12_256");
+    const Na3dAxis flat = na3d_axis(1, 1, 1, false);
+    const Na3dAxis image = na3d_axis(64, 13, 1, false);
+    expect(na3d_tile_is({na3d_axis(20, 3, 1, false), na3d_axis(32, 7, 1, false), na3d_axis(52, 7, 1, false)},
+                        1, 4, 4),
+           row.name, "kernel 3 x 7 x 7: a square of an image");
+    expect(na3d_tile_is({na3d_axis(16, 5, 1, false), na3d_axis(32, 5, 1, false), na3d_axis(32, 5, 1, false)},
+                        2, 2, 4),
+           row.name, "kernel 5 x 5 x 5: a box");
+    expect(na3d_tile_is({flat, image, image}, 1, 4, 4), row.name, "an image");
+    expect(na3d_tile_is({flat, flat, image}, 1, 1, 8), row.name, "a line: no more than 8 have kinds of keys");
+    expect(na3d_tile_is({na3d_axis(9, 1, 1, false), flat, na3d_axis(64, 3, 64, false)}, 8, 1, 1), row.name,
+           "none along an axis of single places");
+
+    Na3dArgs args{};
+    args.axis[0] = na3d_axis(20, 3, 1, false);
+    args.axis[1] = na3d_axis(32, 7, 1, false);
+    args.axis[2] = na3d_axis(53, 7, 2, false);
+    args.heads = 12;
+    args.type = kElementBfloat16;
+    args.scale = 0.125f;
+    for (Na3dTensor* tensor : {&args.q, &args.k, &args.v, &args.out})
+        *tensor = {256, {1 << 30, 1 << 20, 53 * 1536, 1536, 128}};
+    expect(na3d_refusal(row, 64, args) == Na3dRefusal::None, row.name, "an ordinary problem");
+    na3d_launch(row, 1, 64, args);
+    expect(args.axis_tiles[0] == 20 && args.axis_tiles[1] == 8 && args.axis_tiles[2] == 14, row.name,
+           "53 in two classes of up to 27 places: 7 tiles each");
+    expect(args.heads_at_once == 4 && args.head_groups == 3 && args.tiles == 20 * 8 * 14 * 3 &&
+               args.groups == (args.tiles + 3) / 4,
+           row.name, "several heads in turn where tiles abound");
+    args.heads = 5;
+    na3d_launch(row, 1, 64, args);
+    expect(args.heads_at_once == 2 && args.head_groups == 3, row.name, "the last group of heads is smaller");
+
+    Na3dArgs odd = args;
+    odd.type = kElementFloat32;
+    expect(na3d_refusal(row, 64, odd) == Na3dRefusal::Type, row.name, "f32");
+    expect(na3d_refusal(row, 72, args) == Na3dRefusal::Width, row.name, "head_dim 72");
+    expect(na3d_refusal(wide, 256, args) == Na3dRefusal::None, wide.name, "head_dim 256");
+    odd = args;
+    odd.scale = -0x1p-101f;
+    expect(na3d_refusal(row, 64, odd) == Na3dRefusal::Scale, row.name, "a scale next to 0");
+    odd = args;
+    odd.v.stride[1] = -(std::int64_t{1} << 30);
+    expect(na3d_refusal(row, 64, odd) == Na3dRefusal::Span, row.name, "keys far apart, backwards");
+    odd = args;
+    odd.axis[2] = na3d_axis(std::int64_t{1} << 31, 3, 1, false);
+    expect(na3d_refusal(row, 64, odd) == Na3dRefusal::Span, row.name, "an axis beyond 32 bits");
+
+    for (const std::int64_t divisor : {1, 2, 3, 5, 7, 64, 1000003, 0x7ffffffe, 0x7fffffff}) {
+        const Na3dDivisor by = na3d_divisor(divisor);
+        for (const std::int64_t multiple :
+             {std::int64_t{0}, std::int64_t{1}, std::int64_t{77}, 0x7fffffff / divisor}) {
+            for (std::int64_t n = multiple * divisor - 1; n <= multiple * divisor + 1; ++n) {
+                if (n < 0 || n > 0x7fffffff) continue;
+                expect((static_cast<std::uint64_t>(n) * by.factor >> by.shift) ==
+                           static_cast<std::uint64_t>(n / divisor),
+                       row.name, "division by a product");
+            }
+        }
+    }
 }
 
 }  // namespace
@@ -349,6 +419,7 @@ int main() {
     check_w4a8_requant();
     check_w4a8_linear();
     check_na3d();
+    check_na3d_matrix();
     std::printf(
         "%zu rows, %d failures\n",
         kInt8GemmRowCount + kInt8QuantizeRowCount + kNa3dRowCount + kRotateRowCount + kW4a8RequantRowCount,
