@@ -24,7 +24,7 @@ bool has_room(const Case& which) {
 void check_large(const Case& which) {
     INFO(format_case(which));
     if (!has_room(which)) {
-        WARN("left out, the device has too little memory: " << format_case(which));
+        skip("the device has too little memory");
         return;
     }
     check(which);

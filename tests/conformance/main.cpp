@@ -4,10 +4,12 @@
 //                  [--threads N] [--golden DIR] [Catch2's arguments]
 //
 // Exit status: 0 all passed, 2 the arguments are wrong, 3 the backend cannot be had (a backend that is asked
-// for by name and absent is a failure), otherwise Catch2's.
+// for by name and absent is a failure), 77 everything that was asked for had to be left out, otherwise
+// Catch2's.
 #define CATCH_CONFIG_RUNNER
 #include "suite.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -15,6 +17,8 @@
 
 namespace ckitchen::conformance {
 namespace {
+
+constexpr int kAllSkipped = 77;  // as ctest's SKIP_RETURN_CODE is set
 
 struct Arguments {
     std::string backend;
@@ -78,22 +82,61 @@ bool asks_for_no_device(const std::vector<std::string>& arguments) {
     return false;
 }
 
-// Puts `excluded` (tags, for example "~[full]") in front of every alternative of the test specs. Tests that
-// are not to run are left out by their tags, so that they do not count as passed.
-std::vector<std::string> exclude(const std::string& excluded, const std::vector<std::string>& specs) {
-    if (specs.empty()) return {excluded};
+// Puts `tags` (for example "~[full]") in front of every alternative of the test specs. Tests that are not to
+// run are left out by their tags, so that they do not count as passed.
+std::vector<std::string> with_tags(const std::string& tags, const std::vector<std::string>& specs) {
+    if (specs.empty()) return {tags};
     std::vector<std::string> result;
     for (const std::string& spec : specs) {
-        std::string changed = excluded;
+        std::string changed = tags;
         bool quoted = false;
         for (char c : spec) {
             if (c == '"') quoted = !quoted;
             changed += c;
-            if (c == ',' && !quoted) changed += excluded;
+            if (c == ',' && !quoted) changed += tags;
         }
         result.push_back(changed);
     }
     return result;
+}
+
+// Names of the tests that the specs select.
+std::set<std::string> selected_tests(const std::vector<std::string>& specs) {
+    Catch::TestSpecParser parser(Catch::ITagAliasRegistry::get());
+    for (const std::string& spec : specs) parser.parse(spec);
+    const Catch::TestSpec spec = parser.testSpec();
+    std::set<std::string> names;
+    for (const auto& test : Catch::getRegistryHub().getTestCaseRegistry().getAllTests()) {
+        const Catch::TestCaseInfo& info = test.getTestCaseInfo();
+        if (spec.matches(info)) names.insert(info.name);
+    }
+    return names;
+}
+
+// Leaves the tests with a tag out of those that the specs select, and notes it.
+void leave_out(const std::string& tag, const std::string& reason, std::vector<std::string>& specs) {
+    for (const std::string& test : selected_tests(with_tags(tag, specs))) suite().skipped[{test, reason}] = 0;
+    specs = with_tags("~" + tag, specs);
+}
+
+// Prints what was left out, apart from what passed. False when that was all of what was selected.
+bool report_skipped(const std::set<std::string>& selected) {
+    const auto& skipped = suite().skipped;
+    if (skipped.empty()) return true;
+    std::set<std::string> whole;
+    std::set<std::string> in_part;
+    int64_t cases = 0;
+    for (const auto& [what, count] : skipped) {
+        const auto& [test, reason] = what;
+        (suite().checked.count(test) == 0 ? whole : in_part).insert(test);
+        cases += count;
+        const std::string number =
+            count == 0 ? "" : std::to_string(count) + (count == 1 ? " case of " : " cases of ");
+        std::printf("skipped: %s\"%s\": %s\n", number.c_str(), test.c_str(), reason.c_str());
+    }
+    std::printf("skipped, which is not passed: whole tests %zu, in part %zu, cases %lld\n", whole.size(),
+                in_part.size(), static_cast<long long>(cases));
+    return !std::includes(whole.begin(), whole.end(), selected.begin(), selected.end());
 }
 
 int run(int argc, char** argv) {
@@ -130,14 +173,22 @@ int run(int argc, char** argv) {
     session.configData().warnings =
         static_cast<Catch::WarnAbout::What>(session.configData().warnings | Catch::WarnAbout::NoTests);
 #endif
-    // A simulator holds tensors of gigabytes in memory of its own: minutes, for the full tier.
     auto& specs = session.configData().testsOrTags;
-    if (!suite().full) specs = exclude(device->is_simulated() ? "~[full]~[large]" : "~[full]", specs);
+    if (!suite().full) specs = with_tags("~[full]", specs);
+    if (!suite().full && device->is_simulated()) {
+        leave_out("[large]", "a simulator holds tensors of gigabytes in memory of its own: for the full tier",
+                  specs);
+    }
+    if (!device->is_simulated())
+        leave_out("[simulated]", "only a simulator tells which kernel it executed", specs);
     std::printf("backend %s: %s (%s), tier %s, seed %llu\n", device->name().c_str(),
                 device->properties().name, device->properties().arch, arguments->tier.c_str(),
                 static_cast<unsigned long long>(arguments->seed));
     std::fflush(stdout);
-    return session.run();
+    const std::set<std::string> selected = selected_tests(specs);
+    // Nothing is left: no success, and no mistake of the specs either.
+    const int result = selected.empty() && !suite().skipped.empty() ? 0 : session.run();
+    return report_skipped(selected) || result != 0 ? result : kAllSkipped;
 }
 
 }  // namespace
@@ -157,12 +208,17 @@ int64_t Suite::count(int64_t smoke, int64_t full_count) const {
     return device->is_simulated() ? std::max<int64_t>(cases / 4, 8) : cases;
 }
 
+void skip(const std::string& reason) {
+    ++suite().skipped[{Catch::getResultCapture().getCurrentTestName(), reason}];
+}
+
 Outcome check(const Case& which) {
     static std::string test;
     static int failed = 0;
     const std::string name = Catch::getResultCapture().getCurrentTestName();
     if (name != test) failed = 0;
     test = name;
+    suite().checked.insert(name);
 
     // Shown when the case crashes.
     INFO(format_case(which));

@@ -2,7 +2,10 @@
 // checked.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "cases/check.hpp"
 #include "cases/floats.hpp"
@@ -18,6 +21,9 @@ struct Suite {
     bool full = false;
     uint64_t seed = 1;
     std::string golden_directory;
+    // What was left out, by test and reason; never part of what passed.
+    std::map<std::pair<std::string, std::string>, int64_t> skipped;
+    std::set<std::string> checked;  // tests that compared something
 
     // Sizes of a generated case: small enough for a simulator in the smoke tier.
     Budget budget() const;
@@ -29,6 +35,9 @@ Suite& suite();
 inline Device& device() {
     return *suite().device;
 }
+
+// Notes that the running test leaves one of its cases out, and why; the summary at the end tells them all.
+void skip(const std::string& reason);
 
 // Runs the case and reports a failure as one line that `ckitchen verify` takes. Ends the test when too many
 // have failed.

@@ -1139,6 +1139,22 @@ def lora_errors(folder):
     fails(3, "quantize", source, "-o", target, "--format", "int8", "--lora", path, names=['"a.b_c"', '"a_b.c"'])
 
 
+def synthetic_checkpoint(folder):
+    """The file that measurements of conversions are made with is what it says."""
+    script = os.path.join(os.path.dirname(SAMPLE), "..", "..", "tools", "bench", "make_checkpoint.py")
+    source, target = os.path.join(folder, "m.safetensors"), os.path.join(folder, "q.safetensors")
+    subprocess.run([sys.executable, script, source, "--gigabytes", "0.004", "--hidden", "128", "--ffn", "352"], check=True,
+                   stdout=subprocess.DEVNULL, timeout=60)
+    tensors, metadata = load(source)
+    equal(metadata, {"format": "pt"})
+    check(3.5e6 < os.path.getsize(source) < 4.5e6, os.path.getsize(source))
+    values = floats(*tensors["blocks.1.ffn.2.weight"][::2])
+    mean = sum(values) / len(values)
+    check(abs(mean) < 1e-3 and abs(math.sqrt(sum(v * v for v in values) / len(values)) - 0.03) < 1e-3)
+    out, _ = quantize(source, target, "--format", "w4a8", "-q")
+    check("quantized 90 layers" in out, out)
+
+
 def gpu_equals_cpu(folder):
     """The GPU of the environment writes the same file and reports the same errors as the CPU; its failures are told."""
     model = small_model()
@@ -1186,7 +1202,8 @@ def gpu_equals_cpu(folder):
 CASES = [broken_files, info_and_help, inspect_reports_layers, dry_run, w4a8_layout, int8_layout, round_trip,
          sharded_equals_single, non_finite_is_kept, already_quantized, blocks_and_threads_do_not_matter, bounded_memory,
          output_over_input, existing_output, read_only_target, full_disk, size_limit, killed, interrupted, report_file,
-         usage_errors, scarce_resources, broken_stdout, file_mode, broken_metadata, stray_scale, evil_patterns, progress_bar, lora_merge, lora_report, lora_errors, gpu_equals_cpu]
+         usage_errors, scarce_resources, broken_stdout, file_mode, broken_metadata, stray_scale, evil_patterns, progress_bar, lora_merge, lora_report, lora_errors, synthetic_checkpoint,
+         gpu_equals_cpu]
 
 
 def main():
