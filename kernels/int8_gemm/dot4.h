@@ -1,7 +1,7 @@
 // Tile core on the four-way dot product, for GPUs without a matrix unit.
 #pragma once
 
-#include "tile.h"
+#include "whole_tile.h"
 
 namespace ckitchen {
 
@@ -13,18 +13,24 @@ struct Int8GemmDot4Core {
     static constexpr int kThreads = kWavesM * kWavesN * kWaveSize;
     static constexpr int kStride = kDepth + 16;  // an odd multiple of 16 bytes: no bank conflicts
     static constexpr int kLocalBytes = 2 * (kRows + kColumns) * kStride;
-    // Lanes form a grid of kLanesM x 16; a lane's rows and columns are that far apart, so that neighbouring
-    // lanes read neighbouring rows of local memory.
+    // Lanes form a grid of kLanesM x 16. A lane's rows are kLanesM apart; its columns are quads, 64 apart.
+    // In local memory the rows of A and B are so placed that neighbouring lanes read neighbouring ones.
     static constexpr int kLanesN = 16;
     static constexpr int kLanesM = kThreads / kLanesN;
     static constexpr int kLaneRows = kRows / kLanesM;
     static constexpr int kLaneColumns = kColumns / kLanesN;
     static constexpr int kPasses = kLaneRows;
     static constexpr int kPassRows = kLanesM;
+    static constexpr bool kWritesWholeTiles = true;
+    static_assert(kLaneColumns % 4 == 0, "a lane's columns are whole quads");
 
     int32_t accumulator[kLaneRows][kLaneColumns];
 
-    static CK_DEVICE uint32_t weight_slot(uint32_t row) { return row; }
+    // Column 64 * h + 4 * lane + i is the lane's column 4 * h + i, which it reads from slot 64 * h + 16 * i +
+    // lane.
+    static CK_DEVICE uint32_t weight_slot(uint32_t row) {
+        return (row & ~63u) | (row & 3u) << 4 | (row >> 2 & 15u);
+    }
 
     CK_DEVICE void begin() {
         CK_UNROLL
@@ -54,18 +60,23 @@ struct Int8GemmDot4Core {
     }
 
     CK_DEVICE void write_pass(int pass, LocalPointer<int32_t> target, int stride) const {
-        const LocalPointer<int32_t> first =
-            target + workitem_id() / kLanesN * stride + workitem_id() % kLanesN;
+        const LocalPointer<Int32x4> first = reinterpret_cast<LocalPointer<Int32x4>>(
+            target + workitem_id() / kLanesN * stride + workitem_id() % kLanesN * 4);
         CK_UNROLL
-        for (int n = 0; n < kLaneColumns; ++n) {
-            int32_t sum = accumulator[0][n];
+        for (int m = 0; m < kLaneRows; ++m) {
+            if (m != pass) continue;
             CK_UNROLL
-            for (int m = 1; m < kLaneRows; ++m) {
-                const int32_t other = accumulator[m][n];
-                sum = m == pass ? other : sum;
-            }
-            first[n * kLanesN] = sum;
+            for (int n = 0; n < kLaneColumns; n += 4)
+                first[n * kLanesN / 4] = Int32x4{accumulator[m][n], accumulator[m][n + 1],
+                                                 accumulator[m][n + 2], accumulator[m][n + 3]};
         }
+    }
+
+    CK_DEVICE void write_whole_tile(const Int8GemmOutput<ElementPlace::Anywhere>& output) const {
+        const Int8GemmWholeTile<kLaneRows, kLanesM, kLaneColumns / 4, 4 * kLanesN, 4> tile = {
+            workitem_id() / kLanesN, workitem_id() % kLanesN * 4};
+        tile.write(output,
+                   [&](int m, int n, int index) CK_INLINE_LAMBDA { return accumulator[m][4 * n + index]; });
     }
 
     static CK_DEVICE uint32_t pass_row(int pass, uint32_t row) { return pass * kLanesM + row; }

@@ -35,6 +35,7 @@ struct Int8GemmMmaCore {
     static constexpr int kPairsN = kColumns / kWavesN / 16;  // pairs of 8-column blocks
     static constexpr int kPasses = kBlocksM;
     static constexpr int kPassRows = kWavesM * 16;
+    static constexpr bool kWritesWholeTiles = false;
 
     Int32x4 accumulator[kBlocksM][2 * kPairsN];
     uint32_t lane_a;  // where this lane's first ldmatrix row starts in the staged A and B

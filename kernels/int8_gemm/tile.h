@@ -4,11 +4,13 @@
 //
 // A core computes one tile from staged operands. It has
 //   kTileM, kTileN, kTileK, kThreads, kStride (bytes between rows of a staged operand),
-//   weight_slot(row)         where row `row` of B lies among the staged rows,
+//   weight_slot(row)         where row `row` of B lies among the staged rows: a permutation of the bits of
+//                            its number,
 //   begin(), step(a, b)      clear the sums; accumulate one staged K step,
 //   kPasses, kPassRows       the results leave in kPasses groups of kPassRows rows of the tile,
 //   write_pass(pass, target, stride)  puts them, int32, into local memory, `stride` elements a row,
-//   pass_row(pass, row)      the row of the tile that row `row` of that group is.
+//   pass_row(pass, row)      the row of the tile that row `row` of that group is,
+//   kWritesWholeTiles        whether write_whole_tile(output) writes a tile that lies inside C.
 #pragma once
 
 #include "epilogue.h"
@@ -42,8 +44,8 @@ struct Int8GemmStage {
     static constexpr int kLanesPerRow = kTileK / 16;
     static constexpr int kRowStep = kThreads / kLanesPerRow;
     static constexpr int kChunks = kRows / kRowStep;
-    static_assert(kThreads % kLanesPerRow == 0 && kRows % kRowStep == 0 && kRowStep % 16 == 0,
-                  "a chunk covers whole rows, in blocks that the slot permutation keeps apart");
+    static_assert(kThreads % kLanesPerRow == 0 && kRows % kRowStep == 0 && (kRowStep & (kRowStep - 1)) == 0,
+                  "a chunk covers whole rows, whose numbers share no bit with those of other chunks");
 
     GlobalPointer<const uint8_t> tile;  // first row of the tile
     Offset offset[kChunks];             // from there to this lane's 16 bytes of k = 0
@@ -103,7 +105,7 @@ struct Int8GemmStage {
         const LocalPointer<uint8_t> first = target + slot(workitem_id() / kLanesPerRow) * stride + column();
         CK_UNROLL
         for (int chunk = 0; chunk < kChunks; ++chunk) {
-            store_local_16_bytes(first + chunk * kRowStep * stride, value[chunk]);
+            store_local_16_bytes(first + slot(chunk * kRowStep) * stride, value[chunk]);
         }
     }
 };
@@ -148,6 +150,22 @@ CK_DEVICE void int8_gemm_write_tile(const Int8GemmArgs& args, const Core& core, 
             }
         }
     }
+}
+
+// Writes a tile: one that lies inside C as its core can, others, and all of the rows for everything, through
+// local memory.
+template <typename Offset, typename Core>
+CK_DEVICE void int8_gemm_write(const Int8GemmArgs& args, const Core& core, Int8GemmTileOrigin origin,
+                               LocalPointer<uint8_t> local) {
+    if constexpr (Core::kWritesWholeTiles && sizeof(Offset) == 4) {
+        if (args.m - origin.row >= Core::kTileM && args.n - origin.column >= Core::kTileN) {
+            Int8GemmOutput<ElementPlace::Anywhere> output;
+            output.open(args, origin.row, origin.column, Core::kTileM, Core::kTileN);
+            core.write_whole_tile(output);
+            return;
+        }
+    }
+    int8_gemm_write_tile<ElementPlace::Anywhere>(args, core, origin, local);
 }
 
 // Calls tile(args, id) for each tile of this workgroup: one, or, in the rows for everything, as many as it
@@ -217,7 +235,7 @@ CK_DEVICE void int8_gemm_one_tile(const Int8GemmArgs& args, uint32_t id, LocalPo
         local_barrier();
         next += kTileK;
     }
-    int8_gemm_write_tile<ElementPlace::Anywhere>(args, core, origin, local);
+    int8_gemm_write<Offset>(args, core, origin, local);
 }
 
 template <typename Core, typename Offset>

@@ -2,58 +2,11 @@
 // operand, so that a lane holds eight consecutive columns of one row of C and moves them in 16-byte accesses.
 #pragma once
 
-#include "tile.h"
+#include "whole_tile.h"
 
 namespace ckitchen {
 
 #if defined(__GFX11__) || defined(__GFX12__)
-
-// Scale and bias of eight consecutive columns that exist, one access each where there is one per column.
-struct Int8GemmEightColumns {
-    float scale[8];
-    float bias[8];
-
-    CK_DEVICE void load(const Int8GemmOutput<ElementPlace::Anywhere>& output, uint32_t first) {
-        load_floats(output.column_scale, first & output.column_scale_mask, output.column_scale_mask != 0,
-                    scale);
-        if (output.bias_type == kInt8GemmFloat32) {
-            load_floats(global_pointer<const float>(output.bias), first, true, bias);
-        } else if (output.bias_type != kInt8GemmNone) {
-            const Uint32x4 pairs = load_16_bytes<LoadPlace::Anywhere>(
-                global_pointer<const uint8_t>(output.bias + static_cast<uint64_t>(first) * 2));
-            CK_UNROLL
-            for (int index = 0; index < 8; ++index) {
-                const uint32_t pair = pairs[index / 2];
-                const uint16_t bits = static_cast<uint16_t>(index % 2 == 0 ? pair : pair >> 16);
-                bias[index] =
-                    output.bias_type == kInt8GemmFloat16 ? float16_to_float(bits) : bfloat16_to_float(bits);
-            }
-        } else {
-            // Adding -0 changes no number, where adding +0 would turn -0 into +0.
-            CK_UNROLL
-            for (int index = 0; index < 8; ++index) bias[index] = -0.0f;
-        }
-    }
-
-    static CK_DEVICE void load_floats(GlobalPointer<const float> source, uint32_t first, bool many,
-                                      float (&value)[8]) {
-        if (many) {
-            const GlobalPointer<const uint8_t> bytes =
-                reinterpret_cast<GlobalPointer<const uint8_t>>(source + first);
-            CK_UNROLL
-            for (int quad = 0; quad < 2; ++quad) {
-                const Uint32x4 bits = load_16_bytes<LoadPlace::Anywhere>(bytes + quad * 16);
-                CK_UNROLL
-                for (int index = 0; index < 4; ++index)
-                    value[quad * 4 + index] = __builtin_bit_cast(float, static_cast<uint32_t>(bits[index]));
-            }
-        } else {
-            const float one = source[0];
-            CK_UNROLL
-            for (int index = 0; index < 8; ++index) value[index] = one;
-        }
-    }
-};
 
 // kStagedRows: how many of the rows of A go through local memory, all of them or none.
 template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, int kStagedRows>
@@ -70,6 +23,7 @@ struct Int8GemmWmmaCore {
     static constexpr int kBlocksN = kColumns / kWavesN / 16;
     static constexpr int kPasses = kBlocksM;
     static constexpr int kPassRows = kWavesM * 16;
+    static constexpr bool kWritesWholeTiles = true;
     static_assert(kDepth % 32 == 0, "the row stride is an odd multiple of 16 bytes");
 
     Int32x8 accumulator[kBlocksM][kBlocksN];
@@ -157,120 +111,15 @@ struct Int8GemmWmmaCore {
         return row / 16 * (kBlocksM * 16) + pass * 16 + row % 16;
     }
 
-    // A tile that lies inside C goes straight from the registers: no test, no way through local memory;
-    // scales and bias are loaded once.
-    CK_DEVICE void write_whole_tile(const Int8GemmArgs& args, Int8GemmTileOrigin origin) const {
-        Int8GemmOutput<ElementPlace::Anywhere> output;
-        output.open(args, origin.row, origin.column, kTileM, kTileN);
-        if (output.type == kInt8GemmInt32) {
-            write_sums(output);
-        } else if (output.type == kInt8GemmFloat32) {
-            write_scaled<4>(output, [](uint64_t target, const float(&value)[8]) {
-                CK_UNROLL
-                for (int quad = 0; quad < 2; ++quad) {
-                    Uint32x4 bits;
-                    CK_UNROLL
-                    for (int index = 0; index < 4; ++index)
-                        bits[index] = __builtin_bit_cast(uint32_t, value[quad * 4 + index]);
-                    store_16_bytes(target + quad * 16, bits);
-                }
-            });
-        } else if (output.type == kInt8GemmFloat16) {
-            write_scaled<2>(output, [](uint64_t target, const float(&value)[8]) {
-                store_pairs(target, value, [](float one) { return float_to_float16(one); });
-            });
-        } else {
-            write_scaled<2>(output, [](uint64_t target, const float(&value)[8]) {
-                store_pairs(target, value, [](float one) { return float_to_bfloat16(one); });
-            });
-        }
-    }
-
-  private:
-    static CK_DEVICE uint32_t lane_row() { return wave_row() + lane_id() % 16; }
-    static CK_DEVICE uint32_t lane_column() {
-        return wave_id() % kWavesN * (kBlocksN * 16) + lane_id() / 16 * 8;
-    }
-
-    CK_DEVICE void write_sums(const Int8GemmOutput<ElementPlace::Anywhere>& output) const {
-        CK_UNROLL
-        for (int m = 0; m < kBlocksM; ++m) {
-            const uint64_t target = output.c + ((lane_row() + m * 16) * output.ldc + lane_column()) * 4;
-            CK_UNROLL
-            for (int n = 0; n < kBlocksN; ++n) {
-                // Half a vector has no address of its own to cast the bits from.
-                const Int32x4 low = accumulator[m][n].lo;
-                const Int32x4 high = accumulator[m][n].hi;
-                store_16_bytes(target + n * 64, __builtin_bit_cast(Uint32x4, low));
-                store_16_bytes(target + n * 64 + 16, __builtin_bit_cast(Uint32x4, high));
-            }
-        }
-    }
-
-    // Calls store(address, values) for the eight results of each block.
-    template <int kElementBytes, typename Store>
-    CK_DEVICE void write_scaled(const Int8GemmOutput<ElementPlace::Anywhere>& output, Store store) const {
-        const uint32_t row = lane_row();
-        const uint32_t column = lane_column();
-        float row_scale[kBlocksM];
-        uint64_t target[kBlocksM];
-        CK_UNROLL
-        for (int m = 0; m < kBlocksM; ++m) {
-            row_scale[m] = output.row_scale[(row + m * 16) & output.row_scale_mask];
-            target[m] = output.c + ((row + m * 16) * output.ldc + column) * kElementBytes;
-        }
-        Int8GemmEightColumns columns[2];
-        columns[0].load(output, column);
-        CK_UNROLL
-        for (int n = 0; n < kBlocksN; ++n) {
-            if (n + 1 < kBlocksN) columns[(n + 1) % 2].load(output, column + (n + 1) * 16);
-            CK_UNROLL
-            for (int m = 0; m < kBlocksM; ++m) {
-                float value[8];
-                CK_UNROLL
-                for (int index = 0; index < 8; ++index) {
-                    const int32_t sum = accumulator[m][n][index];
-                    value[index] = __builtin_bit_cast(float, sum);
-                }
-                in_order(value);
-                CK_UNROLL
-                for (int index = 0; index < 8; ++index) {
-                    const int32_t sum = __builtin_bit_cast(int32_t, value[index]);
-                    value[index] = static_cast<float>(sum) * row_scale[m];
-                    value[index] = value[index] * columns[n % 2].scale[index];
-                    value[index] = value[index] + columns[n % 2].bias[index];
-                }
-                in_order(value);
-                store(target[m] + n * 16 * kElementBytes, value);
-            }
-        }
-    }
-
-    template <typename Convert>
-    static CK_DEVICE void store_pairs(uint64_t target, const float (&value)[8], Convert convert) {
-        Uint32x4 pairs;
-        CK_UNROLL
-        for (int pair = 0; pair < 4; ++pair) {
-            pairs[pair] = convert(value[2 * pair]) | static_cast<uint32_t>(convert(value[2 * pair + 1]))
-                                                         << 16;
-        }
-        store_16_bytes(target, pairs);
-    }
-
-    static CK_DEVICE void store_16_bytes(uint64_t address, Uint32x4 value) {
-        *global_pointer<UnalignedUint32x4>(address) = value;
+    CK_DEVICE void write_whole_tile(const Int8GemmOutput<ElementPlace::Anywhere>& output) const {
+        const Int8GemmWholeTile<kBlocksM, 16, kBlocksN, 16, 8> tile = {
+            wave_row() + lane_id() % 16, wave_id() % kWavesN * (kBlocksN * 16) + lane_id() / 16 * 8};
+        tile.write(output, [&](int m, int n, int index) CK_INLINE_LAMBDA {
+            const int32_t sum = accumulator[m][n][index];
+            return sum;
+        });
     }
 };
-
-template <typename Core>
-CK_DEVICE void int8_gemm_wmma_write(const Int8GemmArgs& args, const Core& core, Int8GemmTileOrigin origin,
-                                    LocalPointer<uint8_t> local) {
-    if (args.m - origin.row >= Core::kTileM && args.n - origin.column >= Core::kTileN) {
-        core.write_whole_tile(args, origin);
-    } else {
-        int8_gemm_write_tile<ElementPlace::Anywhere>(args, core, origin, local);
-    }
-}
 
 // The main loop. One barrier a step where local memory holds two of them: what a step computes from, and what
 // its beginning stores for the next one. Where it holds one step, the next one waits in registers, and waves
@@ -339,7 +188,7 @@ CK_DEVICE void int8_gemm_wmma_tile(const Int8GemmArgs& args, uint32_t id, LocalP
     }
     core.step(local + buffer, local + buffer + kBytesA, [] {});
 
-    int8_gemm_wmma_write(args, core, origin, local);
+    int8_gemm_write<Offset>(args, core, origin, local);
 }
 
 template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, int kAlignment, typename Offset>

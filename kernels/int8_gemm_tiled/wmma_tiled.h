@@ -154,7 +154,7 @@ CK_DEVICE void int8_gemm_tiled_tile(const Int8GemmArgs& args, uint32_t id, Local
         // Nothing follows: what is fetched ahead is this step's own beginning.
         step(buffer, k, k);
     }
-    int8_gemm_wmma_write(args, core, origin, local);
+    int8_gemm_write<Offset>(args, core, origin, local);
 }
 
 template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, int kAlignment, typename Offset>
