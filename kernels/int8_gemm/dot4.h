@@ -63,12 +63,18 @@ struct Int8GemmDot4Core {
         const LocalPointer<Int32x4> first = reinterpret_cast<LocalPointer<Int32x4>>(
             target + workitem_id() / kLanesN * stride + workitem_id() % kLanesN * 4);
         CK_UNROLL
-        for (int m = 0; m < kLaneRows; ++m) {
-            if (m != pass) continue;
+        for (int n = 0; n < kLaneColumns; n += 4) {
+            int32_t quad[4];
             CK_UNROLL
-            for (int n = 0; n < kLaneColumns; n += 4)
-                first[n * kLanesN / 4] = Int32x4{accumulator[m][n], accumulator[m][n + 1],
-                                                 accumulator[m][n + 2], accumulator[m][n + 3]};
+            for (int index = 0; index < 4; ++index) {
+                quad[index] = accumulator[0][n + index];
+                CK_UNROLL
+                for (int m = 1; m < kLaneRows; ++m) {
+                    const int32_t other = accumulator[m][n + index];
+                    quad[index] = m == pass ? other : quad[index];
+                }
+            }
+            first[n * kLanesN / 4] = Int32x4{quad[0], quad[1], quad[2], quad[3]};
         }
     }
 
