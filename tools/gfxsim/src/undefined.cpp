@@ -285,7 +285,8 @@ bool writes_whole(const Undefined& u, const Inst& inst) {
     const bool plain = spec.cls == InstClass::kValu || spec.cls == InstClass::kTrans ||
                        spec.cls == InstClass::kDot || spec.cls == InstClass::kVopd ||
                        (spec.cls == InstClass::kWmma &&
-                        (starts(spec.name, "v_wmma_i32") || starts(spec.name, "v_wmma_f32")));
+                        (contains(spec.name, "mma_i32") || contains(spec.name, "mma_f32") ||
+                         contains(spec.name, "mmac_i32") || contains(spec.name, "mmac_f32")));
     if (!plain || inst.sdwa || inst.dpp) return false;
     for (int i = 0; i < inst.dst_count; ++i)
         if (inst.dst[i].type == Type::kB16 || inst.dst[i].type == Type::kF16 ||
