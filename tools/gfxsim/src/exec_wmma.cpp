@@ -49,12 +49,13 @@ bool is_gfx12(const Wave& w) {
 
 /// gfx11 wants the upper half-wave to repeat the lower one in A and B.
 void check_duplicated(const Wave& w, const Operand& o, const char* name) {
-    u32 different = 0;
+    u32 different[kTile] = {}, any = 0;
     for (int r = 0; r < o.words; ++r) {
         const u32* v = w.v[o.reg + r].data();
-        for (int l = 0; l < kTile; ++l) different |= v[l] ^ v[l + kTile];
+        for (int l = 0; l < kTile; ++l) different[l] |= v[l] ^ v[l + kTile];
     }
-    if (!different) return;
+    for (const u32 bits : different) any |= bits;
+    if (!any) return;
     for (int r = 0; r < o.words; ++r) {
         const u32* v = w.v[o.reg + r].data();
         for (int l = 0; l < kTile; ++l)
