@@ -7,10 +7,16 @@ namespace ckitchen {
 
 // Round to nearest, ties to even; overflow is infinity, a NaN stays a quiet NaN.
 CK_DEVICE uint16_t float_to_bfloat16(float value) {
+#if defined(__NVPTX__)
+    uint16_t converted;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(converted) : "f"(value));
+    return converted;
+#else
     const uint32_t bits = __builtin_bit_cast(uint32_t, value);
     const uint32_t rounded = bits + 0x7fffu + (bits >> 16 & 1u);
     const uint32_t result = value != value ? bits | 0x400000u : rounded;
     return static_cast<uint16_t>(result >> 16);
+#endif
 }
 
 CK_DEVICE float bfloat16_to_float(uint16_t bits) {

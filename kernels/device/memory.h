@@ -128,9 +128,13 @@ CK_DEVICE Uint32x4 load_16_bytes_of_row(GlobalPointer<const uint8_t> row, uint32
     return value;
 }
 
-// What an access to one element may assume of its address. amdgcn takes any; PTX traps, and goes byte by byte
+// What an access to elements may assume of their address. amdgcn takes any; PTX traps, and goes byte by byte
 // where an address is not a multiple of the element's size.
-enum class ElementPlace { Natural, Anywhere };
+enum class ElementPlace {
+    Natural,   // a multiple of the element's size
+    Anywhere,  // nothing
+    Vector,    // as Natural, and where vectors are stored, a multiple of theirs
+};
 
 template <ElementPlace kPlace, typename Element>
 CK_DEVICE Element load_element(GlobalPointer<const Element> address) {

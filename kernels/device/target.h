@@ -10,11 +10,15 @@
 #define CK_UNROLL _Pragma("clang loop unroll(full)")
 #define CK_NO_UNROLL _Pragma("clang loop unroll(disable)")
 
-// A kernel has one workgroup size, known when it is compiled, and one explicit argument.
+// A kernel has one workgroup size, known when it is compiled, and one explicit argument, CK_CONSTANT_ARGUMENT
+// where the kernel takes addresses inside it.
 #if defined(__AMDGCN__)
 #define CK_KERNEL(threads) extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads)))
 #elif defined(__NVPTX__)
 #define CK_KERNEL(threads) extern "C" __attribute__((global, launch_bounds(threads)))
+// The same with the number of workgroups that a multiprocessor holds at least, which bounds their registers.
+#define CK_KERNEL_RESIDENT(threads, groups) extern "C" __attribute__((global, launch_bounds(threads, groups)))
+#define CK_CONSTANT_ARGUMENT __attribute__((grid_constant)) const
 #else
 #error "this is device code: compile it for amdgcn or nvptx"
 #endif
@@ -67,6 +71,12 @@ CK_DEVICE uint32_t workgroup_id() {
     return __nvvm_read_ptx_sreg_ctaid_x();
 #endif
 }
+
+#if defined(__NVPTX__)
+CK_DEVICE uint32_t workgroup_count() {
+    return __nvvm_read_ptx_sreg_nctaid_x();
+}
+#endif
 
 // A value that is the same in all lanes, placed in a scalar register where there are any.
 CK_DEVICE uint32_t as_scalar(uint32_t value) {

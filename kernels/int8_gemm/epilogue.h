@@ -104,14 +104,10 @@ struct Int8GemmColumns {
     }
 };
 
+template <ElementPlace kPlace>
 CK_DEVICE bool int8_gemm_fits_vector(uint64_t address, uint32_t bytes) {
-#if defined(__AMDGCN__)
-    (void)address;
-    (void)bytes;
-    return true;  // any alignment is one instruction
-#else
-    return address % bytes == 0;
-#endif
+    // amdgcn takes any alignment in one instruction.
+    return kUnalignedAccess || kPlace == ElementPlace::Vector || address % bytes == 0;
 }
 
 // Stores the first `count` of kCount consecutive elements, in one access where possible.
@@ -124,7 +120,7 @@ CK_DEVICE void int8_gemm_store(uint64_t address, const Element (&value)[kCount],
     typedef Vector StoredVector;
 #endif
     const GlobalPointer<Element> target = global_pointer<Element>(address);
-    if (kCount > 1 && count == kCount && int8_gemm_fits_vector(address, kCount * sizeof(Element))) {
+    if (kCount > 1 && count == kCount && int8_gemm_fits_vector<kPlace>(address, kCount * sizeof(Element))) {
         Vector vector;
         CK_UNROLL
         for (int index = 0; index < kCount; ++index) vector[index] = value[index];
@@ -137,17 +133,23 @@ CK_DEVICE void int8_gemm_store(uint64_t address, const Element (&value)[kCount],
     }
 }
 
-// Writes `count` (1..kCount) results of one row from column `column` on.
-template <ElementPlace kPlace, int kCount>
-CK_DEVICE void int8_gemm_finish(const Int8GemmOutput<kPlace>& output, uint32_t row, uint32_t column,
-                                uint32_t count, const int32_t (&accumulator)[kCount],
-                                const Int8GemmColumns<kCount>& columns) {
+template <ElementPlace kPlace>
+CK_DEVICE float int8_gemm_row_scale(const Int8GemmOutput<kPlace>& output, uint32_t row) {
+    return load_element<kPlace>(output.row_scale + (row & output.row_scale_mask));
+}
+
+// Writes `count` (1..kCount) results of one row from column `column` on. `scale_of_row()` is asked unless the
+// output is int32.
+template <ElementPlace kPlace, int kCount, typename RowScale>
+CK_DEVICE void int8_gemm_finish_scaled(const Int8GemmOutput<kPlace>& output, uint32_t row, uint32_t column,
+                                       uint32_t count, const int32_t (&accumulator)[kCount],
+                                       RowScale scale_of_row, const Int8GemmColumns<kCount>& columns) {
     const uint64_t index = row * output.ldc + column;
     if (output.type == kInt8GemmInt32) {
         int8_gemm_store<kPlace>(output.c + index * 4, accumulator, count);
         return;
     }
-    const float row_scale = load_element<kPlace>(output.row_scale + (row & output.row_scale_mask));
+    const float row_scale = scale_of_row();
     float value[kCount];
     CK_UNROLL
     for (int lane = 0; lane < kCount; ++lane) {
@@ -172,6 +174,14 @@ CK_DEVICE void int8_gemm_finish(const Int8GemmOutput<kPlace>& output, uint32_t r
         for (int lane = 0; lane < kCount; ++lane) bits[lane] = float_to_bfloat16(value[lane]);
     }
     int8_gemm_store<kPlace>(output.c + index * 2, bits, count);
+}
+
+template <ElementPlace kPlace, int kCount>
+CK_DEVICE void int8_gemm_finish(const Int8GemmOutput<kPlace>& output, uint32_t row, uint32_t column,
+                                uint32_t count, const int32_t (&accumulator)[kCount],
+                                const Int8GemmColumns<kCount>& columns) {
+    const auto scale_of_row = [&]() CK_INLINE_LAMBDA { return int8_gemm_row_scale(output, row); };
+    int8_gemm_finish_scaled(output, row, column, count, accumulator, scale_of_row, columns);
 }
 
 }  // namespace ckitchen

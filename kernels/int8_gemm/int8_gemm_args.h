@@ -2,6 +2,8 @@
 // share this file; it holds fixed-width fields only and no padding.
 #pragma once
 
+#include "../device/tensor_map.h"
+
 #if defined(__AMDGCN__) || defined(__NVPTX__)
 #include "../device/types.h"
 #else
@@ -11,6 +13,7 @@ using std::int32_t;
 using std::int64_t;
 using std::uint32_t;
 using std::uint64_t;
+using std::uint8_t;
 }  // namespace ckitchen
 #endif
 
@@ -27,6 +30,21 @@ enum Int8GemmType : uint32_t {
 
 // Workgroups of a launch of a row without limit on leading dimensions; each goes on to further tiles.
 constexpr uint32_t kInt8GemmWideGroups = 65535;
+
+// The main loops: see int8_gemm.inc.
+enum class Int8GemmKind : uint8_t { Wmma, Tiled, Dot4, Mma, MmaAsync, Wgmma, Gemv, WgmmaFew };
+
+// Kinds that copy whole tiles by tensor maps: their kernels take Int8GemmMappedArgs and dynamic local memory.
+constexpr bool int8_gemm_mapped(Int8GemmKind kind) {
+    return kind == Int8GemmKind::Wgmma || kind == Int8GemmKind::WgmmaFew;
+}
+
+// Work-items of a workgroup: those of the waves that multiply, and a warpgroup or a wave beside them that
+// copies.
+constexpr uint32_t int8_gemm_threads(Int8GemmKind kind, uint32_t waves_m, uint32_t waves_n) {
+    const uint32_t copying = kind == Int8GemmKind::Wgmma ? 4 : kind == Int8GemmKind::WgmmaFew ? 1 : 0;
+    return (waves_m * waves_n + copying) * 32;
+}
 
 // C[m,n] = cast((float(sum_k A[m,k] * B[n,k]) * scale_a[m]) * scale_b[n] + bias[n]). Leading dimensions count
 // elements. A kernel requires m >= 1 and n >= 1 and the limits of its row; k = 0 is valid where the row says
@@ -57,5 +75,14 @@ struct Int8GemmArgs {
 
 // With splits > 1, c is int32 [splits, m, n], ldc is n and output_type kInt8GemmInt32: part after part.
 static_assert(sizeof(Int8GemmArgs) == 128, "the kernels read this layout");
+
+// What the kernels that copy whole tiles take instead.
+struct Int8GemmMappedArgs {
+    TensorMap a;  // [m, k], tiles of tile m rows of 128 bytes with the 128-byte swizzle
+    TensorMap b;  // [n, k], tiles of tile n rows
+    Int8GemmArgs gemm;
+};
+
+static_assert(sizeof(Int8GemmMappedArgs) == 384, "the kernels read this layout");
 
 }  // namespace ckitchen

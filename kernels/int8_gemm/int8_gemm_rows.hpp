@@ -11,8 +11,6 @@
 
 namespace ckitchen {
 
-enum class Int8GemmKind : std::uint8_t { Wmma, Tiled, Dot4, Mma, MmaAsync, Gemv };
-
 struct Int8GemmRow {
     const char* name;
     const char* kernel;   // symbol in the code object
@@ -22,15 +20,19 @@ struct Int8GemmRow {
     std::uint32_t tile_n;
     std::uint32_t tile_k;
     std::uint32_t threads;      // work-items of a workgroup, all in x
-    std::uint32_t local_bytes;  // static local memory
+    std::uint32_t local_bytes;  // local memory: dynamic where the kind is mapped, else static
     std::uint32_t alignment;    // 1, or 16: see the list
     bool wide;                  // no limit on leading dimensions
 };
 
 inline constexpr Int8GemmRow kInt8GemmRows[] = {
 #define CK_INT8_GEMM_ROW(name, feature, kind, m, n, k, waves_m, waves_n, lds, alignment, wide) \
-    {#name, "ckitchen_int8_gemm_" #name, #feature, Int8GemmKind::kind, m,        n,            \
-     k,     (waves_m) * (waves_n)*32,    lds,      alignment,          wide != 0},
+    {#name,    "ckitchen_int8_gemm_" #name,                                                    \
+     #feature, Int8GemmKind::kind,                                                             \
+     m,        n,                                                                              \
+     k,        int8_gemm_threads(Int8GemmKind::kind, waves_m, waves_n),                        \
+     lds,      alignment,                                                                      \
+     wide != 0},
 #include "int8_gemm.inc"
 #undef CK_INT8_GEMM_ROW
 };
@@ -50,11 +52,12 @@ struct Int8GemmShape {
 
 enum class Int8GemmRefusal : std::uint8_t {
     None,
-    Rows,       // a GEMV takes at most tile_m rows of A
+    Rows,       // a row for few rows takes at most tile_m of A
     Alignment,  // rows of A and B must start at multiples of `alignment` bytes, k be a positive multiple of
                 // it
     Element,    // C, a scale or the bias lies at no multiple of its element's size
     LeadingDimension,  // lda * tile_m or ldb * tile_n reaches 2^32
+    Map,               // m, n, lda or ldb is beyond what a tensor map takes
     Grid,              // more workgroups or work-items than a launch takes
 };
 
@@ -74,7 +77,8 @@ constexpr std::int64_t int8_gemm_tiles(std::int64_t size, std::uint32_t tile) {
 
 // Does a workgroup go on to further tiles?
 constexpr bool int8_gemm_loops(const Int8GemmRow& row) {
-    return row.wide && row.kind != Int8GemmKind::MmaAsync && row.kind != Int8GemmKind::Gemv;
+    return row.wide && row.kind != Int8GemmKind::MmaAsync && row.kind != Int8GemmKind::Gemv &&
+           !int8_gemm_mapped(row.kind);
 }
 
 // A launch has fewer than 2^32 work-items in x, and tiles are numbered in 32 bits.
@@ -86,10 +90,20 @@ constexpr bool int8_gemm_grid_fits(const Int8GemmRow& row, std::int64_t tiles_m,
 
 }  // namespace detail
 
+// All rows of A in one tile.
+constexpr bool int8_gemm_few(Int8GemmKind kind) {
+    return kind == Int8GemmKind::Gemv || kind == Int8GemmKind::WgmmaFew;
+}
+
+// The most rows whose tiles have coordinates of 31 bits, and the largest distance between rows of a tensor
+// map.
+inline constexpr std::int64_t kInt8GemmMapRows = (std::int64_t{1} << 31) - 256;
+inline constexpr std::int64_t kInt8GemmMapStride = (std::int64_t{1} << 40) - 16;
+
 // Why a row does not take a problem, apart from the device's features; None when it does.
 constexpr Int8GemmRefusal int8_gemm_refusal(const Int8GemmRow& row, const Int8GemmShape& shape) {
-    const bool gemv = row.kind == Int8GemmKind::Gemv;
-    if (gemv && shape.m > row.tile_m) return Int8GemmRefusal::Rows;
+    const bool few = int8_gemm_few(row.kind);
+    if (few && shape.m > row.tile_m) return Int8GemmRefusal::Rows;
     if (row.alignment > 1) {
         const std::uint64_t mixed = shape.a | shape.b | static_cast<std::uint64_t>(shape.lda) |
                                     static_cast<std::uint64_t>(shape.ldb) |
@@ -101,19 +115,29 @@ constexpr Int8GemmRefusal int8_gemm_refusal(const Int8GemmRow& row, const Int8Ge
     if (!row.wide && (shape.lda > limit / row.tile_m || shape.ldb > limit / row.tile_n)) {
         return Int8GemmRefusal::LeadingDimension;
     }
-    const std::int64_t tiles_m = gemv ? 1 : detail::int8_gemm_tiles(shape.m, row.tile_m);
+    if (int8_gemm_mapped(row.kind) && (shape.m > kInt8GemmMapRows || shape.n > kInt8GemmMapRows ||
+                                       shape.lda > kInt8GemmMapStride || shape.ldb > kInt8GemmMapStride)) {
+        return Int8GemmRefusal::Map;
+    }
+    const std::int64_t tiles_m = few ? 1 : detail::int8_gemm_tiles(shape.m, row.tile_m);
     const std::int64_t tiles_n = detail::int8_gemm_tiles(shape.n, row.tile_n);
     if (!detail::int8_gemm_grid_fits(row, tiles_m, tiles_n)) return Int8GemmRefusal::Grid;
     return Int8GemmRefusal::None;
 }
 
-// Launch geometry of a problem that the row takes. Workgroups that run together cover group_m rows of tiles,
-// so that they share what they read.
-constexpr Int8GemmGrid int8_gemm_grid(const Int8GemmRow& row, std::int64_t m, std::int64_t n) {
-    const bool gemv = row.kind == Int8GemmKind::Gemv;
-    const auto tiles_m = static_cast<std::uint32_t>(gemv ? 1 : detail::int8_gemm_tiles(m, row.tile_m));
+// Launch geometry of a problem that the row takes, on a device of `compute_units`. Workgroups that run
+// together cover group_m rows of tiles, so that they share what they read. Wgmma workgroups fill a
+// multiprocessor each and go from tile to tile.
+constexpr Int8GemmGrid int8_gemm_grid(const Int8GemmRow& row, std::int64_t m, std::int64_t n,
+                                      std::int32_t compute_units) {
+    const auto tiles_m =
+        static_cast<std::uint32_t>(int8_gemm_few(row.kind) ? 1 : detail::int8_gemm_tiles(m, row.tile_m));
     const auto tiles_n = static_cast<std::uint32_t>(detail::int8_gemm_tiles(n, row.tile_n));
     const std::uint32_t tiles = tiles_m * tiles_n;
+    if (row.kind == Int8GemmKind::Wgmma) {
+        const auto units = static_cast<std::uint32_t>(compute_units);
+        return {tiles < units ? tiles : units, row.threads, tiles_m, tiles_n, 32};
+    }
     const std::uint32_t groups =
         detail::int8_gemm_loops(row) && tiles > kInt8GemmWideGroups ? kInt8GemmWideGroups : tiles;
     return {groups, row.threads, tiles_m, tiles_n, 8};
@@ -136,7 +160,7 @@ constexpr Int8GemmSplit int8_gemm_split(const Int8GemmRow& row, std::int64_t m, 
     const Int8GemmSplit whole{1, depth};
     if (std::string_view(row.feature).substr(0, 4) == "ptx_" || row.kind == Int8GemmKind::Tiled) return whole;
     if (compute_units <= 0) return whole;
-    const Int8GemmGrid grid = int8_gemm_grid(row, m, n);
+    const Int8GemmGrid grid = int8_gemm_grid(row, m, n, compute_units);
     const std::uint32_t wanted = static_cast<std::uint32_t>(compute_units) * kWavesWanted * 32 / row.threads;
     const std::uint32_t steps = depth / row.tile_k + (depth % row.tile_k != 0 ? 1 : 0);
     const std::uint32_t by_groups = wanted / grid.groups;

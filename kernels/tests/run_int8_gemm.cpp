@@ -107,17 +107,54 @@ class Device {
         }
     }
 
-    void launch(void* function, std::uint32_t groups, std::uint32_t threads, Int8GemmArgs args) {
+    // `args` without what comes from the row's grid.
+    void launch(void* function, const Int8GemmRow& row, Int8GemmArgs args) {
+        const Int8GemmGrid grid = int8_gemm_grid(row, args.m, args.n, kComputeUnits);
+        args.tiles_m = grid.tiles_m;
+        args.tiles_n = grid.tiles_n;
+        args.group_m = grid.group_m;
+        Int8GemmMappedArgs mapped{};
         void* arguments[] = {&args};
+        std::uint32_t dynamic_bytes = 0;
+        if (int8_gemm_mapped(row.kind)) {
+            mapped.a = map(args.a, args.m, args.k, args.lda, row.tile_m);
+            mapped.b = map(args.b, args.n, args.k, args.ldb, row.tile_n);
+            mapped.gemm = args;
+            arguments[0] = &mapped;
+            dynamic_bytes = row.local_bytes;
+            check(call<int(void*, int, int)>("cuFuncSetAttribute")(function, 8,
+                                                                   static_cast<int>(dynamic_bytes)),
+                  "cuFuncSetAttribute");
+        }
         using Launch = int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
                            void**, void**);
-        check(call<Launch>(cuda_ ? "cuLaunchKernel" : "hipModuleLaunchKernel")(
-                  function, groups, 1, 1, threads, 1, 1, 0, nullptr, arguments, nullptr),
-              "launch");
+        check(
+            call<Launch>(cuda_ ? "cuLaunchKernel" : "hipModuleLaunchKernel")(
+                function, grid.groups, 1, 1, grid.threads, 1, 1, dynamic_bytes, nullptr, arguments, nullptr),
+            "launch");
         check(call<int()>(cuda_ ? "cuCtxSynchronize" : "hipDeviceSynchronize")(), "synchronization");
     }
 
   private:
+    // Few, so that a workgroup that goes from tile to tile has several.
+    static constexpr std::uint32_t kComputeUnits = 3;
+
+    // Tiles of `rows` x 128 bytes with the 128-byte swizzle, zeros outside of the matrix.
+    TensorMap map(std::uint64_t address, std::int64_t rows, std::uint32_t columns, std::int64_t stride,
+                  std::uint32_t tile_rows) {
+        TensorMap result{};
+        const std::uint64_t extents[] = {columns, static_cast<std::uint64_t>(rows)};
+        const std::uint64_t strides[] = {static_cast<std::uint64_t>(stride)};
+        const std::uint32_t tile[] = {128, tile_rows};
+        const std::uint32_t steps[] = {1, 1};
+        using Encode = int(void*, int, unsigned, std::uint64_t, const std::uint64_t*, const std::uint64_t*,
+                           const std::uint32_t*, const std::uint32_t*, int, int, int, int);
+        check(call<Encode>("cuTensorMapEncodeTiled")(&result, 0, 2, address, extents, strides, tile, steps, 0,
+                                                     3, 3, 0),
+              "cuTensorMapEncodeTiled");
+        return result;
+    }
+
     template <typename Signature>
     Signature* call(const char* name) {
         void* symbol = dlsym(library_, name);
@@ -287,7 +324,6 @@ std::string run_case(Device& device, void* function, const Int8GemmRow& row, con
     Buffer device_bias(
         device, c.bias == kInt8GemmFloat32 ? static_cast<void*>(bias.data()) : bias_bits.data(),
         c.n * element_size(c.bias == kInt8GemmNone ? static_cast<std::uint32_t>(kInt8GemmBfloat16) : c.bias));
-    const Int8GemmGrid grid = int8_gemm_grid(row, c.m, c.n);
     Int8GemmArgs args{};
     args.a = device_a.address;
     args.b = device_b.address;
@@ -307,10 +343,7 @@ std::string run_case(Device& device, void* function, const Int8GemmRow& row, con
     args.bias_type = c.bias;
     args.scale_a_stride = c.scalar_a ? 0 : 1;
     args.scale_b_stride = c.scalar_b ? 0 : 1;
-    args.tiles_m = grid.tiles_m;
-    args.tiles_n = grid.tiles_n;
-    args.group_m = grid.group_m;
-    device.launch(function, grid.groups, grid.threads, args);
+    device.launch(function, row, args);
     std::vector<unsigned char> result(poison.size());
     device.download(result.data(), device_c.base, result.size());
 
@@ -362,7 +395,6 @@ std::string run_far_case(Device& device, void* function, const Int8GemmRow& row,
     const float one = 1.0f;
     const std::uint64_t scale = device.allocate(4);
     device.upload(scale, &one, 4);
-    const Int8GemmGrid grid = int8_gemm_grid(row, m, n);
     Int8GemmArgs args{a,
                       b,
                       c,
@@ -379,12 +411,12 @@ std::string run_far_case(Device& device, void* function, const Int8GemmRow& row,
                       kInt8GemmNone,
                       0,
                       0,
-                      grid.tiles_m,
-                      grid.tiles_n,
-                      grid.group_m,
+                      0,
+                      0,
+                      0,
                       1,
                       static_cast<std::uint32_t>(k)};
-    device.launch(function, grid.groups, grid.threads, args);
+    device.launch(function, row, args);
     std::string error;
     std::vector<std::uint16_t> result(n);
     for (std::int64_t i = 0; i < m && error.empty(); ++i) {
@@ -406,8 +438,8 @@ std::vector<Case> cases_for(const Int8GemmRow& row, Random& random) {
     const std::int64_t tm = row.tile_m;
     const std::int64_t tn = row.tile_n;
     const std::int64_t tk = row.tile_k;
-    const bool gemv = row.kind == Int8GemmKind::Gemv;
-    const std::int64_t rows[] = {1, tm - 1, tm, gemv ? tm : tm + 1, gemv ? 1 : 2 * tm + 3};
+    const bool few = int8_gemm_few(row.kind);
+    const std::int64_t rows[] = {1, tm - 1, tm, few ? tm : tm + 1, few ? 1 : 2 * tm + 3};
     const std::int64_t columns[] = {1, 3, tn - 1, tn, tn + 1, 2 * tn + 5};
     const std::int64_t depths[] = {0,      1,  15,     16,      17,     31,          48,
                                    tk - 1, tk, tk + 1, tk + 16, 2 * tk, 3 * tk + 80, 4 * tk + 33};
@@ -437,7 +469,7 @@ std::vector<Case> cases_for(const Int8GemmRow& row, Random& random) {
         }
     }
     // More row groups than one in the launch order.
-    if (!gemv) {
+    if (!few) {
         cases.push_back({17 * tm + 1, tn + 1, 16, 0, 0, 0, 0, kInt8GemmBfloat16, kInt8GemmNone, false, false,
                          false, false});
         // More tiles than workgroups: some compute two.

@@ -48,9 +48,15 @@ void check_list() {
         }
         expect(row.threads % 32 == 0 && row.threads <= 1024, row.name,
                "a workgroup is whole waves, at most 1024");
-        expect(row.local_bytes <= 65536, row.name, "local memory of a workgroup is at most 64 KiB");
-        expect(std::string_view(row.feature).substr(0, 4) != "ptx_" || row.local_bytes <= 49152, row.name,
-               "static shared memory is at most 48 KiB");
+        const bool ptx = std::string_view(row.feature).substr(0, 4) == "ptx_";
+        const bool mapped = int8_gemm_mapped(row.kind);
+        expect(!mapped || std::string_view(row.feature) == "ptx_wgmma", row.name,
+               "only sm_90a has tensor maps");
+        expect(row.local_bytes <= (mapped ? 232448
+                                   : ptx  ? 49152
+                                          : 65536),
+               row.name,
+               "local memory of a workgroup: 227 KiB dynamic on sm_90a, 48 KiB static in PTX, 64 KiB on AMD");
     }
     // What a target without any other row falls back to takes everything that C can hold.
     const Int8GemmShape anything{1, 3, 1, 1, 0, std::int64_t{1} << 40, std::int64_t{1} << 40};
@@ -98,6 +104,25 @@ void check_refusals() {
     expect(refusal(tile, shape) == Int8GemmRefusal::LeadingDimension, tile, "ldb * 128 = 2^32");
     shape.ldb = 64;
 
+    const char* const mapped = "wgmma_128x256";
+    shape = {256, 512, std::int64_t{1} << 30, 100, 64, 64, (std::int64_t{1} << 40) - 16};
+    expect(refusal(mapped, shape) == Int8GemmRefusal::None, mapped, "rows far apart");
+    for (int field = 0; field < 4; ++field) {
+        Int8GemmShape large = shape;
+        if (field == 0) large.m = std::int64_t{1} << 31;
+        if (field == 1) large.n = std::int64_t{1} << 31;
+        if (field == 2) large.lda = std::int64_t{1} << 40;
+        if (field == 3) large.ldb += 16;
+        expect(refusal(mapped, large) == Int8GemmRefusal::Map, mapped, "one of m, n, lda, ldb beyond it");
+    }
+    shape = {256, 512, 64, 100, 64, 64, 64};
+    expect(refusal("wgmma_64x128", shape) == Int8GemmRefusal::None, "wgmma_64x128", "m = 64");
+    shape.m = 65;
+    expect(refusal("wgmma_64x128", shape) == Int8GemmRefusal::Rows, "wgmma_64x128", "m = 65");
+    shape.ldb = 72;
+    expect(refusal(mapped, shape) == Int8GemmRefusal::Alignment, mapped, "ldb not aligned");
+    shape.ldb = 64;
+
     // 256 work-items a workgroup: 2^24 - 1 workgroups keep the launch below 2^32 work-items.
     shape.m = 128;
     shape.n = ((std::int64_t{1} << 24) - 1) * 128;
@@ -112,17 +137,26 @@ void check_refusals() {
 }
 
 void check_grid() {
-    const Int8GemmGrid grid = int8_gemm_grid(*find("wmma12_128x256"), 129, 257);
+    const Int8GemmGrid grid = int8_gemm_grid(*find("wmma12_128x256"), 129, 257, 1);
     expect(grid.tiles_m == 2 && grid.tiles_n == 2 && grid.groups == 4 && grid.threads == 256 &&
                grid.group_m >= 1,
            "wmma12_128x256", "129 x 257 is 2 x 2 tiles");
-    const Int8GemmGrid one = int8_gemm_grid(*find("dot4_64x64"), 64, 64);
+    const Int8GemmGrid one = int8_gemm_grid(*find("dot4_64x64"), 64, 64, 1);
     expect(one.groups == 1 && one.threads == 128, "dot4_64x64", "64 x 64 is one tile");
-    const Int8GemmGrid many = int8_gemm_grid(*find("dot4_general"), std::int64_t{64} << 30, 64);
+    const Int8GemmGrid many = int8_gemm_grid(*find("dot4_general"), std::int64_t{64} << 30, 64, 1);
     expect(many.groups == kInt8GemmWideGroups && many.tiles_m == 1u << 30, "dot4_general",
            "workgroups go on to further tiles");
-    const Int8GemmGrid vector = int8_gemm_grid(*find("gemv_8"), 8, 33);
+    const Int8GemmGrid vector = int8_gemm_grid(*find("gemv_8"), 8, 33, 1);
     expect(vector.groups == 2 && vector.tiles_m == 1, "gemv_8", "33 columns are two workgroups");
+    const Int8GemmGrid few = int8_gemm_grid(*find("wgmma_16x128"), 16, 257, 1);
+    expect(few.groups == 3 && few.tiles_m == 1 && few.threads == 288, "wgmma_16x128",
+           "257 columns are three workgroups of eight waves that multiply and one that copies");
+    const Int8GemmRow& persistent = *find("wgmma_128x256");
+    expect(int8_gemm_grid(persistent, 129, 257, 132).groups == 4, persistent.name,
+           "a workgroup for each tile");
+    expect(int8_gemm_grid(persistent, 12544, 9216, 132).groups == 132 &&
+               int8_gemm_grid(persistent, 12544, 9216, 132).tiles_m == 98,
+           persistent.name, "as many workgroups as multiprocessors");
 }
 
 void check_split() {

@@ -67,9 +67,24 @@ Status launch_sum(ck_context& context, const Int8GemmArgs& gemm, uint64_t partia
                                stream);
 }
 
+Status launch_mapped(ck_context& context, const Int8GemmRow& row, const Int8GemmGrid& grid,
+                     const Int8GemmArgs& gemm, void* stream) {
+    Int8GemmMappedArgs mapped{};
+    mapped.gemm = gemm;
+    const auto tiles_of = [&](uint64_t operand, int64_t rows, int64_t ld, uint32_t tile_rows) {
+        return runtime::ByteTiles{
+            operand, static_cast<uint64_t>(rows), gemm.k, static_cast<uint64_t>(ld), tile_rows, row.tile_k};
+    };
+    const runtime::ByteTiles operands[] = {tiles_of(gemm.a, gemm.m, gemm.lda, row.tile_m),
+                                           tiles_of(gemm.b, gemm.n, gemm.ldb, row.tile_n)};
+    CK_RETURN_IF_ERROR(gpu(context).describe_tiles(operands, {&mapped.a, &mapped.b}));
+    return gpu(context).launch(row.kernel, grid.groups, grid.threads, &mapped, stream, row.local_bytes);
+}
+
 Status launch(ck_context& context, const ck_int8_gemm_args& args, const Variant& variant, void* stream) {
     const Int8GemmRow& row = row_of(variant);
-    const Int8GemmGrid grid = int8_gemm_grid(row, args.m, args.n);
+    const Int8GemmGrid grid =
+        int8_gemm_grid(row, args.m, args.n, context.backend->properties().compute_units);
     Int8GemmArgs device{};
     device.a = address(args.a);
     device.b = address(args.b);
@@ -93,6 +108,7 @@ Status launch(ck_context& context, const ck_int8_gemm_args& args, const Variant&
     const Int8GemmSplit split = args.workspace ? split_of(context, args, row) : Int8GemmSplit{};
     device.splits = split.splits;
     device.split_k = split.split_k;
+    if (int8_gemm_mapped(row.kind)) return launch_mapped(context, row, grid, device, stream);
     if (split.splits == 1) return gpu(context).launch(row.kernel, grid.groups, grid.threads, &device, stream);
     DeviceWorkspace workspace(args.workspace);
     Int8GemmArgs parts = device;
@@ -179,6 +195,8 @@ const char* Int8Gemm::refusal(const Args& args, const Variant& variant) {
             return "c, a scale or the bias lies at no multiple of its element's size";
         case Int8GemmRefusal::LeadingDimension:
             return "lda or ldb is too large for 32-bit offsets inside a tile";
+        case Int8GemmRefusal::Map:
+            return "m, n, lda or ldb is too large for a tensor map";
         case Int8GemmRefusal::Grid:
             return "more workgroups than a launch takes";
     }

@@ -31,6 +31,16 @@ constexpr int kCaptureModeRelaxed = 2;
 constexpr unsigned kHostAllocPortable = 1;
 constexpr unsigned kStreamNonBlocking = 1;
 
+constexpr int kFunctionStaticSharedBytes = 1;
+constexpr int kFunctionMaxDynamicSharedBytes = 8;
+
+// Of cuTensorMapEncodeTiled.
+constexpr int kMapUint8 = 0;
+constexpr int kMapNotInterleaved = 0;
+constexpr int kMapSwizzle128 = 3;
+constexpr int kMapPromoteTo256 = 3;  // what L2 reads from memory at once
+constexpr int kMapZeroOutside = 0;
+
 using DevicePointer = uint64_t;
 
 struct CudaApi {
@@ -46,6 +56,9 @@ struct CudaApi {
     int (*CtxSetCurrent)(void*);
     int (*ModuleLoadData)(void**, const void*);
     int (*ModuleGetFunction)(void**, void*, const char*);
+    int (*CtxGetDevice)(int*);
+    int (*FuncGetAttribute)(int*, int, void*);
+    int (*FuncSetAttribute)(void*, int, int);
     int (*LaunchKernel)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
                         void**, void**);
     int (*MemAlloc)(DevicePointer*, std::size_t);
@@ -62,6 +75,9 @@ struct CudaApi {
     int (*ThreadExchangeStreamCaptureMode)(int*);
     int (*GetErrorName)(int, const char**);
     int (*GetErrorString)(int, const char**);
+    // From driver 12.0 on, as the code that needs it.
+    int (*TensorMapEncodeTiled)(void*, int, unsigned, void*, const uint64_t*, const uint64_t*,
+                                const uint32_t*, const uint32_t*, int, int, int, int);
 };
 
 class CudaDriver final : public Driver {
@@ -143,15 +159,38 @@ class CudaDriver final : public Driver {
     }
 
     Status get_function(Module module, const char* name, Function& function) override {
-        return check(cu_.ModuleGetFunction(&function, module, name), "cuModuleGetFunction");
+        CK_RETURN_IF_ERROR(check(cu_.ModuleGetFunction(&function, module, name), "cuModuleGetFunction"));
+        // A launch may ask for all the shared memory that there is; without this it gets 48 KiB.
+        int device = 0;
+        int static_bytes = 0;
+        CK_RETURN_IF_ERROR(check(cu_.CtxGetDevice(&device), "cuCtxGetDevice"));
+        CK_RETURN_IF_ERROR(check(cu_.FuncGetAttribute(&static_bytes, kFunctionStaticSharedBytes, function),
+                                 "cuFuncGetAttribute"));
+        return check(cu_.FuncSetAttribute(function, kFunctionMaxDynamicSharedBytes,
+                                          attribute(kAttributeMaxSharedMemoryOptin, device) - static_bytes),
+                     "cuFuncSetAttribute");
     }
 
-    Status launch(Function function, uint32_t groups, uint32_t threads, const void* args,
-                  void* stream) override {
+    Status launch(Function function, uint32_t groups, uint32_t threads, uint32_t dynamic_bytes,
+                  const void* args, void* stream) override {
         void* parameters[] = {const_cast<void*>(args)};
-        const int rc =
-            cu_.LaunchKernel(function, groups, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr);
+        const int rc = cu_.LaunchKernel(function, groups, 1, 1, threads, 1, 1, dynamic_bytes, stream,
+                                        parameters, nullptr);
         return rc == kSuccess ? Status() : failure(rc, "cuLaunchKernel");
+    }
+
+    Status describe_tiles(const ByteTiles& tiles, void* map) override {
+        if (!cu_.TensorMapEncodeTiled)
+            return error(CK_ERROR_NO_RUNTIME, "{} has no cuTensorMapEncodeTiled: driver 12.0 or newer has it",
+                         description_);
+        const uint64_t extents[] = {tiles.columns, tiles.rows};
+        const uint64_t strides[] = {tiles.row_bytes};
+        const uint32_t tile[] = {tiles.tile_columns, tiles.tile_rows};
+        const uint32_t steps[] = {1, 1};
+        const int rc = cu_.TensorMapEncodeTiled(map, kMapUint8, 2, reinterpret_cast<void*>(tiles.address),
+                                                extents, strides, tile, steps, kMapNotInterleaved,
+                                                kMapSwizzle128, kMapPromoteTo256, kMapZeroOutside);
+        return rc == kSuccess ? Status() : failure(rc, "cuTensorMapEncodeTiled");
     }
 
     Status allocate(uint64_t bytes, void** pointer) override {
@@ -230,6 +269,9 @@ class CudaDriver final : public Driver {
         need("cuCtxSetCurrent", cu_.CtxSetCurrent);
         need("cuModuleLoadData", cu_.ModuleLoadData);
         need("cuModuleGetFunction", cu_.ModuleGetFunction);
+        need("cuCtxGetDevice", cu_.CtxGetDevice);
+        need("cuFuncGetAttribute", cu_.FuncGetAttribute);
+        need("cuFuncSetAttribute", cu_.FuncSetAttribute);
         need("cuLaunchKernel", cu_.LaunchKernel);
         need("cuMemAlloc_v2", cu_.MemAlloc);
         need("cuMemFree_v2", cu_.MemFree);
@@ -245,6 +287,7 @@ class CudaDriver final : public Driver {
         need("cuThreadExchangeStreamCaptureMode", cu_.ThreadExchangeStreamCaptureMode);
         need("cuGetErrorName", cu_.GetErrorName);
         need("cuGetErrorString", cu_.GetErrorString);
+        library_.load("cuTensorMapEncodeTiled", cu_.TensorMapEncodeTiled);
         if (missing)
             return error(CK_ERROR_NO_RUNTIME, "{} has no {}: not a CUDA driver that this library can use",
                          library_.path(), missing);

@@ -23,6 +23,16 @@ struct DeviceFacts {
     bool integrated = false;
 };
 
+// A matrix of bytes and the tile of it that a kernel copies at once, for Driver::describe_tiles.
+struct ByteTiles {
+    uint64_t address = 0;  // a multiple of 16
+    uint64_t rows = 0;     // at least 1, as all of these
+    uint64_t columns = 0;
+    uint64_t row_bytes = 0;     // between rows, a multiple of 16
+    uint32_t tile_rows = 0;     // at most 256
+    uint32_t tile_columns = 0;  // 128: the width of the swizzle
+};
+
 using Module = void*;
 using Function = void*;
 
@@ -53,9 +63,12 @@ class Driver {
     // The device is current in all of the following. The image stays alive as long as the process.
     virtual Status load_module(const void* image, std::size_t size, Module& module) = 0;
     virtual Status get_function(Module module, const char* name, Function& function) = 0;
-    // One by-value argument struct; shared memory is static. Sizes of y and z are 1.
-    virtual Status launch(Function function, uint32_t groups, uint32_t threads, const void* args,
-                          void* stream) = 0;
+    // One by-value argument struct; `dynamic_bytes` of shared memory besides the static. Sizes of y and z
+    // are 1.
+    virtual Status launch(Function function, uint32_t groups, uint32_t threads, uint32_t dynamic_bytes,
+                          const void* args, void* stream) = 0;
+    // Writes the 128 bytes of a tensor map with the 128-byte swizzle.
+    virtual Status describe_tiles(const ByteTiles& tiles, void* map) = 0;
 
     virtual Status allocate(uint64_t bytes, void** pointer) = 0;
     virtual Status release(void* pointer) = 0;

@@ -176,7 +176,7 @@ Status GpuBackend::refuse_capture(const char* what, void* stream) {
 }
 
 Status GpuBackend::launch(const char* kernel, uint32_t groups, uint32_t threads, const void* args,
-                          void* stream) {
+                          void* stream, uint32_t dynamic_bytes) {
     return on_device([&]() -> Status {
         Function function = device_.find(kernel);
         if (!function) {
@@ -190,7 +190,15 @@ Status GpuBackend::launch(const char* kernel, uint32_t groups, uint32_t threads,
             return error(CK_ERROR_NOT_PREPARED,
                          "{} does not record launches in a capture: HIP 5.3 or newer does",
                          device_.driver().description());
-        return device_.driver().launch(function, groups, threads, args, stream);
+        return device_.driver().launch(function, groups, threads, dynamic_bytes, args, stream);
+    });
+}
+
+Status GpuBackend::describe_tiles(const ByteTiles* tiles, void* const* maps, std::size_t count) {
+    return on_device([&]() -> Status {
+        for (std::size_t i = 0; i < count; ++i)
+            CK_RETURN_IF_ERROR(device_.driver().describe_tiles(tiles[i], maps[i]));
+        return {};
     });
 }
 

@@ -57,8 +57,15 @@ class GpuBackend final : public Backend {
 
     GpuDevice& device() { return device_; }
 
-    // Launches a kernel of this library with its argument struct on the caller's stream.
-    Status launch(const char* kernel, uint32_t groups, uint32_t threads, const void* args, void* stream);
+    // Launches a kernel of this library with its argument struct on the caller's stream, with dynamic shared
+    // memory where the kernel has any.
+    Status launch(const char* kernel, uint32_t groups, uint32_t threads, const void* args, void* stream,
+                  uint32_t dynamic_bytes = 0);
+    // Writes a tensor map for each of the matrices: see Driver.
+    template <std::size_t kCount>
+    Status describe_tiles(const ByteTiles (&tiles)[kCount], void* const (&maps)[kCount]) {
+        return describe_tiles(tiles, maps, kCount);
+    }
     // Loads kernels ahead of time.
     Status prepare(const char* kernel);
     // An error while the stream captures, for what a capture cannot record; `what` is its name.
@@ -86,6 +93,7 @@ class GpuBackend final : public Backend {
     Status unrecorded(Body&& body);
     Status noted(Status status);
     Status refuse_capture(const char* what, void* stream);
+    Status describe_tiles(const ByteTiles* tiles, void* const* maps, std::size_t count);
 
     GpuDevice& device_;
     std::atomic<bool> lost_{false};

@@ -151,12 +151,16 @@ class HipDriver final : public Driver {
         return check(hip_.ModuleGetFunction(&function, module, name), "hipModuleGetFunction");
     }
 
-    Status launch(Function function, uint32_t groups, uint32_t threads, const void* args,
-                  void* stream) override {
+    Status launch(Function function, uint32_t groups, uint32_t threads, uint32_t dynamic_bytes,
+                  const void* args, void* stream) override {
         void* parameters[] = {const_cast<void*>(args)};
-        const int rc =
-            hip_.ModuleLaunchKernel(function, groups, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr);
+        const int rc = hip_.ModuleLaunchKernel(function, groups, 1, 1, threads, 1, 1, dynamic_bytes, stream,
+                                               parameters, nullptr);
         return rc == kSuccess ? Status() : failure(rc, "hipModuleLaunchKernel");
+    }
+
+    Status describe_tiles(const ByteTiles&, void*) override {
+        return error(CK_ERROR_INTERNAL, "{} knows no tensor maps", description_);
     }
 
     Status allocate(uint64_t bytes, void** pointer) override {

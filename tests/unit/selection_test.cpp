@@ -27,6 +27,12 @@ std::string read_file(const char* path) {
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+// Under which a device's preferences stand that runs this target's code: on NVIDIA the device's capability.
+std::string key_of(const Target& target) {
+    if (std::string(target.kind) != "ptx") return target.name;
+    return "sm_" + std::to_string(target.min_compute_capability);
+}
+
 template <typename Op>
 struct Device {
     std::deque<VariantSlot> variants;
@@ -45,7 +51,7 @@ struct Device {
         const std::string name = find_op(Op::id)->name;
         std::string preferred = name;
         if constexpr (requires { Op::preferences; }) preferred = Op::preferences;
-        const Status status = resolve_rules(preferences.rules(preferred, target.name), Op::metric_names,
+        const Status status = resolve_rules(preferences.rules(preferred, key_of(target)), Op::metric_names,
                                             name + "_", slots, rules);
         INFO(status.message());
         REQUIRE(status.ok());
@@ -313,7 +319,7 @@ int32_t units_of(const std::string& target) {
 // Cycles of a launch and of a problem's arithmetic, with what padding and idle units cost.
 double cycles(const Int8GemmRow& row, const ck_int8_gemm_args& args, int32_t units) {
     constexpr double kLaunch = 4000;
-    const Int8GemmGrid grid = int8_gemm_grid(row, args.m, args.n);
+    const Int8GemmGrid grid = int8_gemm_grid(row, args.m, args.n, units);
     const Int8GemmSplit split = int8_gemm_split(row, args.m, args.n, args.k, units);
     const double tiles = static_cast<double>(grid.tiles_m) * grid.tiles_n;
     const double depth = std::ceil(static_cast<double>(split.split_k) / row.tile_k) * row.tile_k;

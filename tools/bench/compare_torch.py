@@ -1,10 +1,12 @@
 """Times ck_int8_gemm beside torch._int_mm in one process on one CUDA or ROCm device.
 
-    compare_torch.py --library build/release/src/libckitchen.so [--shape 12544x9216x3072 ...] [--rounds 30]
+    compare_torch.py --library build/release/src/libckitchen.so [--shape 12544x9216x3072 ...] [--rounds 30] [--flush]
 
-For each shape (MxNxK): the median of events around single calls, taken in turn, inputs random, no flush between calls (warm L2 where
-the operands fit). ckitchen writes bfloat16 with scales and bias, torch._int_mm bare int32. Also the host's cost of a call: wall time
-of many calls that are only enqueued, divided by their number, beside the cheapest launch that PyTorch offers.
+For each shape (MxNxK): the median of events around single calls, taken in turn, inputs random. Between calls nothing is flushed (warm
+L2 where the operands fit) unless --flush is given, which reads 512 MiB before each. ckitchen writes bfloat16 with scales and bias,
+torch._int_mm bare int32. The floor is the larger of the operations over --tops and the bytes (operands read once, output written once)
+over --bandwidth; their defaults are an H200's. Also the host's cost of a call: wall time of many calls that are only enqueued, divided
+by their number, beside the cheapest launch that PyTorch offers.
 """
 
 import argparse
@@ -33,7 +35,8 @@ class ContextOptions(ctypes.Structure):
                 ("disable", ctypes.c_char_p), ("runtime_path", ctypes.c_char_p)]
 
 
-def event_time(call):
+def event_time(call, before):
+    before()
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     start.record()
     call()
@@ -61,6 +64,9 @@ def main():
     parser.add_argument("--library", required=True)
     parser.add_argument("--shape", action="append", help="MxNxK, may be repeated")
     parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--flush", action="store_true", help="fill the L2 cache with other data before each call")
+    parser.add_argument("--tops", type=float, default=1979.0, help="dense INT8 rate of the device in TOPS")
+    parser.add_argument("--bandwidth", type=float, default=4.1, help="memory bandwidth of the device in TB/s")
     options = parser.parse_args()
     shapes = options.shape or ["12544x9216x3072", "12544x3072x8192", "30000x21504x5376", "4096x4096x4096", "16x28672x5376"]
 
@@ -72,7 +78,10 @@ def main():
     if ck.ck_context_create(ctypes.byref(chosen), ctypes.byref(context)) != 0:
         raise SystemExit(ck.ck_last_error().decode())
     stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-    print(f"{torch.cuda.get_device_name()}; torch {torch.__version__}")
+    print(f"{torch.cuda.get_device_name()}; torch {torch.__version__}; {'L2 flushed' if options.flush else 'warm'}")
+    # Reading leaves nothing in the cache that would have to be written back while a call runs.
+    scratch = torch.zeros((512 << 20) // 4 if options.flush else 0, device="cuda")
+    flush = scratch.sum if options.flush else lambda: None
 
     for shape in shapes:
         m, n, k = (int(x) for x in shape.split("x"))
@@ -99,19 +108,23 @@ def main():
         variant = ck.ck_last_variant().decode()
         if m > 16:
             # The epilogue's three roundings done by PyTorch on torch._int_mm's sums: the same bits.
-            sums = theirs()[:64].float()
-            expected = ((sums * scale_a[:64, None]) * scale_b[None, :] + bias.float()[None, :]).bfloat16()
-            if not torch.equal(c[:64], expected):
-                raise SystemExit(f"{shape}: wrong result from {variant}")
+            sums = theirs()
+            for first in range(0, m, 1024):
+                rows = slice(first, first + 1024)
+                expected = ((sums[rows].float() * scale_a[rows, None]) * scale_b[None, :] + bias.float()[None, :]).bfloat16()
+                if not torch.equal(c[rows], expected):
+                    raise SystemExit(f"{shape}: wrong result from {variant} in rows {first} to {first + 1023}")
+            del sums, expected
         times = {name: [] for name in calls}
         for _ in range(options.rounds):
             for name, call in calls.items():
-                times[name].append(event_time(call))
+                times[name].append(event_time(call, flush))
         operations = 2 * m * n * k
+        floor = max(operations / options.tops * 1e-9, (m * k + n * k + 2 * m * n) / options.bandwidth * 1e-9)
         for name, values in times.items():
             median = statistics.median(values)
             print(f"{shape:>18} {name:14} {median:9.4f} ms  min {min(values):9.4f}  {operations / median * 1e-9:7.1f} TOPS  "
-                  f"{variant if name == 'ckitchen' else ''}")
+                  f"floor {floor:.4f} ms, {floor / median:.0%}  {variant if name == 'ckitchen' else ''}")
         if "torch._int_mm" in times:
             ratio = statistics.median(x / y for x, y in zip(times["torch._int_mm"], times["ckitchen"]))
             print(f"{shape:>18} torch._int_mm / ckitchen: {ratio:.3f}")
