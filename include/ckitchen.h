@@ -12,12 +12,21 @@
  * ---------------------------------------------------------------------------------------------------
  * 1  Conventions (they hold for every function unless its own comment says otherwise)
  *
+ * Building.     Against the shared library: `pkg-config --cflags --libs ckitchen`, or CMake's
+ *               find_package(ckitchen) and ckitchen::ckitchen. Against the static one: CK_STATIC defined
+ *               before this header, and behind libckitchen.a what `pkg-config --static --libs ckitchen` names
+ *               (the C++ runtime, zstd, m, dl, pthread); ckitchen::ckitchen_static does both, for a program
+ *               that is linked as C++. GPU runtimes are opened at run time either way, never linked.
  * Structs.      The first field is struct_size. CK_INIT(type) makes a value with struct_size set and every
  *               other byte 0; 0 is every field's default, and a field whose comment says "required" has no
  *               usable default. Reserved fields must be 0. Structs only ever grow at their end: the library
  *               reads a field only when struct_size covers it, and accepts a struct larger than the one it
  *               knows (up to 4096 bytes) when the unknown bytes are all 0. In structs that the library fills,
- * the caller sets struct_size; what the library does not know is zeroed; arrays step by struct_size.
+ *               the caller sets struct_size; what the library does not know is zeroed; arrays step by
+ *               struct_size.
+ * Checks.       Fields that a call does not use are checked like the others: a bias_dtype without a bias, a
+ *               scale mode with CK_I32, a kernel size with a zero extent must be legal values (a dtype that
+ *               nothing needs may be 0). Only pointers are asked for where they are used.
  * Matrices.     Row-major, the last dimension contiguous. A leading dimension ("ld...") is the distance
  *               between rows in elements; 0 means packed rows. The bytes between a row's end and the next
  *               row are never read and never written. Sizes and offsets are 64-bit: a tensor of more than
@@ -34,8 +43,8 @@
  *               It may lie at any address. Contents need not be initialised and mean nothing afterwards.
  * Streams.      Work is enqueued on the caller's native stream (hipStream_t, CUstream) of the context's
  *               device; NULL is that device's default stream. The CPU backend computes before it returns and
- *               ignores the stream. Nothing blocks except ck_w4a8_choose_codebook, ck_copy, ck_free, ck_host_malloc,
- *               ck_host_free and ck_synchronize. The thread's current device is restored.
+ *               ignores the stream. Nothing blocks except ck_w4a8_choose_codebook, ck_copy, ck_free,
+ *               ck_host_malloc, ck_host_free and ck_synchronize. The thread's current device is restored.
  * Capture.      Inside a HIP/CUDA stream capture only operators may be called, and only for problems that
  *               ck_prepare has loaded; others answer CK_ERROR_NOT_PREPARED and leave the capture valid.
  * Threads.      A context may be used from many threads at once. Different calls that write the same memory
@@ -104,7 +113,7 @@ enum {
     CK_ERROR_WORKSPACE_TOO_SMALL = 13,
     /* An environment variable or a context option has a value that is not understood. */
     CK_ERROR_INVALID_CONFIGURATION = 14,
-    /* The operator was switched off by CKITCHEN_DISABLE or ck_context_options.disable. */
+    /* The operator, called directly, was switched off by CKITCHEN_DISABLE or ck_context_options.disable. */
     CK_ERROR_OP_DISABLED = 15,
     /* The backend's runtime library was not found or is too old. The text lists what was tried. */
     CK_ERROR_NO_RUNTIME = 30,
@@ -133,7 +142,9 @@ CK_API const char* ck_status_string(ck_status status);
  * Valid until the next failing call on the same thread. Since 0.1. */
 CK_API const char* ck_last_error(void);
 
-/* Zero-initialised struct with struct_size set: `ck_na3d_args args = CK_INIT(ck_na3d_args);` */
+/* An initializer, all zero but struct_size: `ck_na3d_args args = CK_INIT(ck_na3d_args);` in C99 and C++11. In
+ * C it stands only where a variable is defined; to assign one anew, write the compound literal `args =
+ * (ck_na3d_args)CK_INIT(ck_na3d_args);`. In C++ it is an expression like others. */
 #ifdef __cplusplus
 #define CK_INIT(type) (::ckitchen_detail_init<type>())
 #else
@@ -244,7 +255,8 @@ typedef struct ck_context_options {
     int32_t threads;          /* CPU backend: threads, 0 = all that this process may use; at most 1024 */
     uint32_t flags;           /* CK_CONTEXT_ bits */
     uint32_t reserved0;       /* must be 0 */
-    const char* disable;      /* operators to switch off, comma-separated names without "ck_"; NULL = none */
+    const char* disable;      /* operators to switch off, comma-separated names without "ck_"; NULL = none.
+                                 Direct calls are refused; a linear goes on using what it is made of */
     const char* runtime_path; /* GPU runtime library to open; NULL = CKITCHEN_HIP_LIBRARY or
                                  CKITCHEN_CUDA_LIBRARY, else the copy already in the process, else a list of
                                  known names. A process opens one library of a kind: once it is open, a path
@@ -386,10 +398,10 @@ CK_API ck_status ck_variant_count(const ck_context* context, uint64_t* count);
 CK_API ck_status ck_get_variant_info(const ck_context* context, uint64_t index, ck_variant_info* info);
 
 /* Statuses that every operator below may return, besides those that its comment names:
- *   CK_ERROR_INVALID_ARGUMENT  context or args NULL; a required pointer NULL; an enum, size, stride out of
- * range; a reserved field not 0; an output that overlaps something CK_ERROR_VERSION_MISMATCH,
- * CK_ERROR_UNSUPPORTED_PROBLEM, CK_ERROR_OP_DISABLED, CK_ERROR_OUT_OF_MEMORY, CK_ERROR_DRIVER,
- * CK_ERROR_DEVICE_LOST, CK_ERROR_NOT_PREPARED, CK_ERROR_FORKED, CK_ERROR_INTERNAL */
+ *   CK_ERROR_INVALID_ARGUMENT  context or args NULL; a required pointer NULL; an enum, size or stride out of
+ *                              range; a reserved field not 0; an output that overlaps something
+ *   CK_ERROR_VERSION_MISMATCH, CK_ERROR_UNSUPPORTED_PROBLEM, CK_ERROR_OP_DISABLED, CK_ERROR_OUT_OF_MEMORY,
+ *   CK_ERROR_DRIVER, CK_ERROR_DEVICE_LOST, CK_ERROR_NOT_PREPARED, CK_ERROR_FORKED, CK_ERROR_INTERNAL */
 
 /* --------------------------------------------------------------------------------------------------- */
 /* 7  INT8 GEMM                                                                                        */
@@ -407,8 +419,7 @@ enum {
  *   v   = float32(acc)                      rne
  *   v   = (v * scale_a[i]) * scale_b[j]     two rounded products, in this order
  *   v   = v + float32(bias[j])              only with a bias
- *   C   = cast(v)                           or C = acc when out_dtype is CK_I32 (scales and bias are not
- * read)
+ *   C   = cast(v)                           or C = acc when out_dtype is CK_I32: no scale, no bias
  *
  * Without a bias nothing is added, so acc == 0 with a negative scale gives -0.0. K == 0 is legal: acc is 0.
  * A NaN or infinite scale propagates. */
@@ -427,7 +438,7 @@ typedef struct ck_int8_gemm_args {
     ck_scale_mode scale_a_mode; /* CK_SCALE_ */
     ck_scale_mode scale_b_mode;
     const void* bias;    /* bias_dtype [n]; NULL = none */
-    ck_dtype bias_dtype; /* CK_F32, CK_F16 or CK_BF16; required with a bias */
+    ck_dtype bias_dtype; /* CK_F32, CK_F16 or CK_BF16; required with a bias, may be 0 without */
     uint32_t reserved0;  /* must be 0 */
     void* workspace;
     uint64_t workspace_size;
@@ -443,8 +454,16 @@ CK_API ck_status ck_int8_gemm_workspace_size(ck_context* context, const ck_int8_
 /* --------------------------------------------------------------------------------------------------- */
 /* 8  Row quantization and ConvRot rotation                                                            */
 
-/* Activation applied first, in float32, elementwise. exp32 is the library's own exponential, a fixed sequence
- * of float32 operations (Cody-Waite reduction and a degree-7 polynomial; 0 below -87, infinity above 88). */
+/* Activation applied first, in float32, elementwise. exp32 is the library's own exponential, so that every
+ * backend has the same bits; constants are the nearest float32, every operation is rounded:
+ *
+ *   x > 88: infinity;  x < -87: 0;  NaN: NaN;  else
+ *   n = rne(x * 1.44269504);   r = (x - n * 0.693359375) - n * -2.12194440e-4
+ *   p = 1.9875691500e-4;   then p = p * r + c with each c of 1.3981999507e-3, 8.3334519073e-3,
+ *                          4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1;   p = (p * (r * r) + r) + 1
+ *   exp32(x) = p * 2^n
+ *
+ * gelu_tanh of minus infinity is NaN by these steps and quantizes to 0. */
 typedef int32_t ck_activation;
 enum {
     CK_ACTIVATION_NONE = 0,
@@ -456,9 +475,13 @@ enum {
 
 /* Rotates each contiguous block of `group` columns by the regular Hadamard matrix
  * kron(H4,...,H4)/sqrt(group), H4 = [[1,1,1,-1],[1,1,-1,1],[1,-1,1,1],[-1,1,1,1]]: symmetric and its own
- * inverse, so the same call un-rotates. Radix-4 stages in float32 with stride 1, 4, 16, ...; then one product
- * with 1/sqrt(group); then one rounding to dtype. Bit-exact. y may be x itself (same pointer and leading
- * dimension). */
+ * inverse, so the same call un-rotates. Bit-exact, in float32: stages of stride s = 1, 4, 16, ... below
+ * group; in each, for every i with (i div s) mod 4 == 0, the values a, b, c, e at i, i+s, i+2s, i+3s become
+ *
+ *   ((a+b)+c)-e    ((a+b)-c)+e    ((a-b)+c)+e    ((b-a)+c)+e
+ *
+ * then one product with 1/sqrt(group), a power of two; then one rounding to dtype. y may be x itself (same
+ * pointer and leading dimension). */
 typedef struct ck_rotate_args {
     uint32_t struct_size;
     ck_dtype dtype;     /* required: CK_F32, CK_F16 or CK_BF16; of x and y */
@@ -564,8 +587,8 @@ CK_API const float* ck_w4a8_default_codebook(void);
  *
  *   nearest(x, L)  pos = number of L[j] < x; lo = clamp(pos-1, 0, 15); hi = clamp(pos, 0, 15); hi if
  *                  |x - L[hi]| < |x - L[lo]|, else lo (so a tie takes the lower; equal levels are legal)
- *   treesum        a balanced pairwise sum inside each 16 columns (or the whole group when g is 4 or 8),
- * chunks then added left to right
+ *   treesum        in pairs inside each 16 columns: (((p0+p1)+(p2+p3))+((p4+p5)+(p6+p7))) + the same of p8
+ *                  to p15; or inside the whole group when g is 4 or 8. Then from left to right
  *
  * CODEBOOK c:   gs = max(max|w|, 1e-8);  code_i = nearest(w_i / gs, c)
  *               twice: num = treesum(w_i * c[code_i]);  den = treesum(c[code_i] * c[code_i])
@@ -575,13 +598,20 @@ CK_API const float* ck_w4a8_default_codebook(void);
  * UNIFORM:      gs = max(max|w| / 7, 1e-8);            code = clamp(round(w / gs), -8, 7) + 8
  * ASYMMETRIC:   gs = max((max w - min w) / 15, 1e-8);  code = clamp(round((w - min) / gs), 0, 15)
  *               correction = cast(8 * gs + min)
- *   both:       s_channel = max(max over the row |(code - 8) * gs| / 127, 1e-8);  s_rel = cast(gs /
- * s_channel)
+ *   both:       s_channel = max(max over the row |(code - 8) * gs| / 127, 1e-8)
+ *               s_rel = cast(gs / s_channel)
  *
- * Stochastic rounding (seed != 0) draws u in [0,1) from (row_offset + row) * k + col and the seed alone, so
- * the result depends neither on the backend nor on how the rows are cut into calls. Codebook: with lo the
- * lower of the two levels around x = w / s_channel, code = lo + (x > u * (L[lo+1] - L[lo]) + L[lo]). Others:
- * round(t) is floor(t + u) instead of rne(t). */
+ * Without a seed round(t) is rne(t). Stochastic rounding (seed != 0) draws u in [0,1) from the seed and the
+ * element's place in the whole tensor alone, so the result depends neither on the backend nor on how the rows
+ * are cut into calls. In uint32 arithmetic, lo32 and hi32 being the halves of a uint64:
+ *
+ *   h = lo32((row_offset + row) * k + col) ^ lo32(seed) ^ hi32(seed)
+ *   h = h * 747796405 + 2891336453;   h = ((h >> ((h >> 28) + 4)) ^ h) * 277803737;   h = (h >> 22) ^ h
+ *   u = (h >> 8) * 2^-24
+ *
+ * CODEBOOK:     scales as without a seed;  x = w_i / s_channel;  lo = clamp(pos-1, 0, 14), pos as in nearest
+ *               code_i = lo + 1 if x > u * (L[lo+1] - L[lo]) + L[lo], else lo
+ * the others:   round(t) = floor(t + u) */
 typedef struct ck_w4a8_requant_args {
     uint32_t struct_size;
     ck_dtype dtype;        /* required: CK_F32, CK_F16 or CK_BF16; of weight and correction */
@@ -679,8 +709,8 @@ CK_API ck_status ck_w4a8_dequant_workspace_size(ck_context* context, const ck_w4
 
 /* y[M,N] = x * W^T with a W4A8 weight, bit-exact: x is quantized as in ck_int8_quantize (activation,
  * rotation), then ck_int8_gemm's steps with the decoded int8 grid as B and s_channel as scale_b. With a
- * correction, v = v + (float32(sum of the group's q) * scale_a[i]) * float32(correction[grp,j])     for grp
- * ascending comes before the bias. */
+ * correction, v = v + (float32(sum of the group's q) * scale_a[i]) * float32(correction[grp,j]), for grp
+ * ascending, comes before the bias. */
 typedef struct ck_w4a8_linear_args {
     uint32_t struct_size;
     ck_dtype x_dtype;          /* required: CK_F32, CK_F16 or CK_BF16 */
@@ -740,10 +770,11 @@ enum {
  * mapped back by i mod d + d*j. A query attends the product of its three windows.
  *
  * Not bit-exact; logits, softmax and accumulation are float32, probabilities may be rounded to the 16-bit
- * input type. With X the largest scale * sum |q_d * k_d|: relative L2 error over the tensor at most 4e-3
- * (bf16), 6e-4 (f16), 2e-6 (f32), each plus 2^-23 * X; each element within 2e-2, 3e-3, 2e-5, each plus 2^-22
- * * X, times the largest |v|. Logits of any size stay finite. Non-finite inputs give unspecified values,
- * never a fault. */
+ * input type. Against the float64 result, with X the largest |scale| * sum over d of |q_d * k_d| of any query
+ * and a key of its window: the relative L2 error over the tensor is at most 4e-3 (bf16), 6e-4 (f16), 2e-6
+ * (f32), each plus 2^-23 * X; where the result's norm is 0 the output is 0; each element is within 2e-2,
+ * 3e-3, 2e-5, each plus 2^-22 * X, times the largest |v|. Logits of any size stay finite. Non-finite inputs
+ * give unspecified values, never a fault. */
 typedef struct ck_na3d_args {
     uint32_t struct_size;
     ck_dtype dtype;         /* required: CK_F32, CK_F16 or CK_BF16; of all four tensors */
@@ -760,10 +791,10 @@ typedef struct ck_na3d_args {
     int64_t k_stride[5];
     int64_t v_stride[5];
     int64_t out_stride[5];
-    int32_t kernel[3];   /* required: >= 1, of t, h, w; even sizes are legal */
+    int32_t kernel[3];   /* required, with a zero extent too: >= 1, of t, h, w; even sizes are legal */
     int32_t dilation[3]; /* >= 1; 0 = 1 */
     int32_t causal[3];   /* 0 or 1 */
-    float scale;         /* 0 = head_dim^-0.5; must be finite */
+    float scale;         /* 0 = head_dim^-0.5; must be finite, may be negative */
     uint32_t flags;      /* CK_NA3D_ bits */
     uint32_t reserved0;  /* must be 0 */
     void* workspace;

@@ -195,6 +195,40 @@ static void check_context_options(void) {
         CHECK(memcmp(c, gemm_c, sizeof(c)) == 0);
         ck_context_destroy(context);
     }
+    /* What is switched off is refused to clients, not to the operators that are made of it. */
+    {
+        static const int8_t w[4] = {1, 0, 0, 1};
+        static const float scale[1] = {1};
+        float x[4] = {127, 1, 2, 127};
+        float y[2] = {0};
+        int8_t q[4];
+        float row_scale[1];
+        char workspace[4096];
+        ck_int8_linear_args linear = CK_INIT(ck_int8_linear_args);
+        ck_int8_quantize_args quantize = CK_INIT(ck_int8_quantize_args);
+        options.disable = "int8_quantize,int8_gemm";
+        CHECK_STATUS(ck_context_create(&options, &context), CK_OK, "", "disable");
+        quantize.dtype = CK_F32;
+        quantize.rows = 1;
+        quantize.k = 4;
+        quantize.x = x;
+        quantize.q = q;
+        quantize.scale = row_scale;
+        CHECK_STATUS(ck_int8_quantize(context, &quantize, NULL), CK_ERROR_OP_DISABLED, "int8_quantize",
+                     "disabled");
+        linear.x_dtype = linear.out_dtype = CK_F32;
+        linear.m = linear.n = 1;
+        linear.k = 4;
+        linear.x = x;
+        linear.w = w;
+        linear.w_scale = scale;
+        linear.y = y;
+        linear.workspace = workspace;
+        linear.workspace_size = sizeof(workspace);
+        CHECK_STATUS(ck_int8_linear(context, &linear, NULL), CK_OK, "", "made of disabled operators");
+        CHECK(y[0] == 254);
+        ck_context_destroy(context);
+    }
     /* Options NULL means all defaults. */
     CHECK_STATUS(ck_context_create(NULL, &context), CK_OK, "", "options NULL");
     ck_context_destroy(context);

@@ -728,6 +728,21 @@ static void check_combinations(void) {
     prepare(op, &args);
     args.na3d.scale = -INFINITY;
     refused(op, &args, CK_ERROR_INVALID_ARGUMENT, "scale", 1, "scale -infinity");
+    /* What a call does not use is checked all the same. */
+    prepare(op, &args);
+    args.na3d.t = 0;
+    args.na3d.kernel[2] = 0;
+    refused(op, &args, CK_ERROR_INVALID_ARGUMENT, "kernel[2]", 1, "no kernel, and nothing to compute");
+    op = table_of("int8_gemm");
+    prepare(op, &args);
+    args.int8_gemm.out_dtype = CK_I32;
+    args.int8_gemm.scale_b_mode = 7;
+    refused(op, &args, CK_ERROR_INVALID_ARGUMENT, "scale_b_mode", 1, "a scale mode that is not read");
+    prepare(op, &args);
+    args.int8_gemm.bias = NULL;
+    args.int8_gemm.bias_dtype = CK_I8;
+    refused(op, &args, CK_ERROR_INVALID_ARGUMENT, "bias_dtype", 1, "the type of no bias");
+    op = table_of("na3d");
     /* A window that does not fit is clamped, unless it was asked to be refused; which axis, and both numbers.
      */
     prepare(op, &args);

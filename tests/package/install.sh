@@ -27,6 +27,10 @@ export PKG_CONFIG_PATH=$libdir
 # shellcheck disable=SC2046,SC2086  # flags are words
 cc $flags -std=c99 $(pkg-config --cflags ckitchen) "$consumer/consumer.c" -o "$prefix/by-pkg-config" $(pkg-config --libs ckitchen)
 LD_LIBRARY_PATH=$(pkg-config --variable=libdir ckitchen) "$prefix/by-pkg-config"
+# shellcheck disable=SC2046,SC2086
+cc $flags -std=c99 -DCK_STATIC $(pkg-config --cflags ckitchen) "$consumer/consumer.c" -o "$prefix/static-by-pkg-config" \
+    "$(pkg-config --variable=libdir ckitchen)/libckitchen.a" $(pkg-config --static --libs ckitchen | sed 's/-lckitchen //')
+"$prefix/static-by-pkg-config"
 case $(pkg-config --variable=includedir ckitchen) in
     "$prefix"/*) ;;
     *) echo "ckitchen.pc points outside the installed tree" && exit 1 ;;
@@ -38,4 +42,4 @@ cmake -S "$consumer" -B "$prefix/cmake-moved" -DCMAKE_PREFIX_PATH="$prefix/moved
     -DCMAKE_CXX_FLAGS="$flags" >/dev/null
 cmake --build "$prefix/cmake-moved" >/dev/null
 "$prefix/cmake-moved/consumer"
-echo 'clients by CMake (shared, static, moved) and pkg-config work'
+echo 'clients by CMake (shared, static, moved) and by pkg-config (shared, static) work'

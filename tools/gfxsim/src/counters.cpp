@@ -59,13 +59,14 @@ void count_memory(Wave& w, const Inst& inst, MemoryCount& to) {
     const OpSpec& spec = *inst.spec;
     uint32_t exec = w.exec();
     if (exec == 0 || spec.cls == InstClass::kScratch) return;
-    ++to.requests;
     if (spec.cls == InstClass::kSmem) {
+        ++to.requests;
         to.bytes += spec.bytes;
         return;
     }
     const bool atomic = inst.access == MemoryAccess::kAtomic;
     if (spec.cls == InstClass::kLds) {
+        ++to.requests;
         const bool two = spec.flags & kFlagTwoOffsets;
         const bool wide = two && (spec.name.find("st64") != std::string::npos ||
                                   spec.name.find("stride64") != std::string::npos);
@@ -82,7 +83,10 @@ void count_memory(Wave& w, const Inst& inst, MemoryCount& to) {
         return;
     }
     LaneAddresses a;
-    vmem_addresses(w, inst, 0, inst.access == MemoryAccess::kLoad ? 1 : 2, a);
+    vmem_addresses(w, inst, a);
+    if (a.space == Space::kScratch) return;
+    ++to.requests;
+    exec = a.lanes;
     if (a.mixed)
         for (int l = 0; l < kLanes; ++l)
             if (a.space_of(l) != Space::kGlobal) exec &= ~(1u << l);

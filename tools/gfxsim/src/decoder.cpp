@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "fault.hpp"
 #include "half.hpp"
@@ -237,6 +238,7 @@ bool Decoder::parse_hint(const AsmText& t, Inst&, std::string& why) {
 
 bool Decoder::parse_operands(const AsmText& t, const OpSpec& spec, Inst& inst, std::string& why) {
     std::vector<Type> dst = spec.dst, src = spec.src;
+    bool in_place = false;
     if (spec.flags & kFlagAtomic) {
         bool returns = false;
         for (const AsmModifier& m : t.modifiers)
@@ -244,6 +246,9 @@ bool Decoder::parse_operands(const AsmText& t, const OpSpec& spec, Inst& inst, s
                 returns = true;
         // LDS atomics have a mnemonic of their own for the returning form.
         if (spec.form != Form::kDs && !returns) dst.clear();
+        // MUBUF names the data once, and returns the old value in its first registers.
+        if (spec.form == Form::kBuffer) dst.clear();
+        in_place = spec.form == Form::kBuffer && returns;
     }
     std::vector<std::string> operands = t.operands;
     if (spec.form == Form::kCmpx) {
@@ -275,14 +280,20 @@ bool Decoder::parse_operands(const AsmText& t, const OpSpec& spec, Inst& inst, s
                     return false;
                 }
             }
+            static constexpr std::pair<std::string_view, HardwareRegister> kRegisters[] = {
+                {"HW_REG_MODE", kMode},
+                {"HW_REG_WAVE_MODE", kMode},
+                {"HW_REG_FLAT_SCR_LO", kScratchLow},
+                {"HW_REG_WAVE_SCRATCH_BASE_LO", kScratchLow},
+                {"HW_REG_FLAT_SCR_HI", kScratchHigh},
+                {"HW_REG_WAVE_SCRATCH_BASE_HI", kScratchHigh},
+                {"HW_REG_SHADER_CYCLES", kClockLow},
+                {"HW_REG_SHADER_CYCLES_LO", kClockLow},
+                {"HW_REG_SHADER_CYCLES_HI", kClockHigh}};
             uint64_t id = 0;
-            if (name == "HW_REG_MODE" || name == "HW_REG_WAVE_MODE")
-                id = 1;
-            else if (name == "HW_REG_FLAT_SCR_LO" || name == "HW_REG_WAVE_SCRATCH_BASE_LO")
-                id = 20;
-            else if (name == "HW_REG_FLAT_SCR_HI" || name == "HW_REG_WAVE_SCRATCH_BASE_HI")
-                id = 21;
-            else {
+            for (const auto& [known, number] : kRegisters)
+                if (name == known) id = number;
+            if (id == 0) {
                 why = "hardware register " + std::string(name) + " is not implemented";
                 return false;
             }
@@ -290,6 +301,13 @@ bool Decoder::parse_operands(const AsmText& t, const OpSpec& spec, Inst& inst, s
             operands.erase(it);
             break;
         }
+    }
+    if (spec.form == Form::kMessageReturn) {
+        if (operands.size() != 2 || operands[1] != "sendmsg(MSG_RTN_GET_REALTIME)") {
+            why = "the message is not implemented";
+            return false;
+        }
+        operands.pop_back();
     }
     const size_t expected = dst.size() + src.size();
     if (operands.size() != expected) {
@@ -327,6 +345,11 @@ bool Decoder::parse_operands(const AsmText& t, const OpSpec& spec, Inst& inst, s
         if (o.kind == OperandKind::kSgpr && o.reg == kNullRegister) set_constant(o, 0, type_words(type));
         ++inst.src_count;
         ++at;
+    }
+    if (in_place) {
+        inst.dst[inst.dst_count] = inst.src[0];
+        inst.dst[inst.dst_count].words = spec.bytes / 4;
+        ++inst.dst_count;
     }
     if (spec.form == Form::kFmac) {
         Operand& o = inst.src[inst.src_count++];
@@ -618,6 +641,10 @@ bool Decoder::parse_modifier(const AsmModifier& m, const OpSpec& spec, Inst& ins
         }
         if (m.name == "offen" && spec.form == Form::kBuffer) {
             inst.extra |= 1;
+            return true;
+        }
+        if (m.name == "idxen" && spec.form == Form::kBuffer) {
+            inst.extra |= 2;
             return true;
         }
         return false;

@@ -11,6 +11,14 @@
 namespace ckitchen::gfxsim {
 namespace {
 
+/// Always false and always true; by generation and type the latter is "t" or "tru".
+template <class T>
+void constant(OpTable& t, const std::string& type) {
+    add_compare<([](T, T) { return false; })>(t, "f_" + type);
+    add_compare<([](T, T) { return true; })>(t, "t_" + type);
+    add_compare<([](T, T) { return true; })>(t, "tru_" + type);
+}
+
 template <class T>
 void integer(OpTable& t, const std::string& type) {
     add_compare<([](T a, T b) { return a < b; })>(t, "lt_" + type);
@@ -74,6 +82,13 @@ void register_compare(OpTable& t) {
     floating<float>(t, "f32");
     floating<double>(t, "f64");
     floating<Half>(t, "f16");
+    constant<int32_t>(t, "i32");
+    constant<uint32_t>(t, "u32");
+    constant<int64_t>(t, "i64");
+    constant<uint64_t>(t, "u64");
+    constant<float>(t, "f32");
+    constant<double>(t, "f64");
+    constant<Half>(t, "f16");
     add_compare<([](float a, uint32_t m) { return is_class<8, 23>(std::bit_cast<uint32_t>(a), m); })>(
         t, "class_f32");
     add_compare<([](double a, uint32_t m) { return is_class<11, 52>(std::bit_cast<uint64_t>(a), m); })>(

@@ -126,11 +126,19 @@ void denorm_mode(Wave& w, const Inst& inst) {
     apply_float_mode(w);
 }
 
+/// The one message with an answer: the clock, which counts what the wave executed.
+void message_return(Wave& w, const Inst& inst) {
+    if (inst.dst[0].words == 2)
+        scalar_store(w, inst.dst[0], w.executed);
+    else
+        scalar_store(w, inst.dst[0], static_cast<uint32_t>(w.executed));
+}
+
 uint32_t& hardware_register(Wave& w, uint64_t extra) {
     switch (extra & 0xff) {
-        case 20:
+        case kScratchLow:
             return w.s[kFlatScratchLo];
-        case 21:
+        case kScratchHigh:
             return w.s[kFlatScratchHi];
         default:
             return w.mode;
@@ -143,12 +151,16 @@ uint32_t field_mask(uint64_t extra) {
 }
 
 void getreg(Wave& w, const Inst& inst) {
-    w.s[inst.dst[0].reg] =
-        hardware_register(w, inst.extra) >> (inst.extra >> 8 & 0xff) & field_mask(inst.extra);
+    const uint64_t id = inst.extra & 0xff;
+    const uint32_t value = id == kClockLow    ? static_cast<uint32_t>(w.executed)
+                           : id == kClockHigh ? static_cast<uint32_t>(w.executed >> 32)
+                                              : hardware_register(w, inst.extra);
+    w.s[inst.dst[0].reg] = value >> (inst.extra >> 8 & 0xff) & field_mask(inst.extra);
 }
 
 void setreg(Wave& w, const Inst& inst) {
     const uint32_t shift = inst.extra >> 8 & 0xff, mask = field_mask(inst.extra) << shift;
+    if ((inst.extra & 0xff) == kClockLow || (inst.extra & 0xff) == kClockHigh) return;  // read-only
     uint32_t& reg = hardware_register(w, inst.extra);
     reg = (reg & ~mask) | (scalar_source<uint32_t>(w, inst.src[0]) << shift & mask);
     if (&reg == &w.mode) apply_float_mode(w);
@@ -215,15 +227,20 @@ void register_control(OpTable& t) {
                              "s_prefetch_inst_pc_rel",
                              "s_prefetch_data",
                              "s_prefetch_data_pc_rel",
+                             "s_buffer_prefetch_data",
                              "s_version",
                              "s_setkill",
                              "v_nop",
+                             "v_pipeflush",
+                             "v_clrexcp",
                              "s_ttracedata",
                              "s_ttracedata_imm",
                              "s_incperflevel",
                              "s_decperflevel",
                              "s_gl1_inv"})
         t.add(name, &hint, InstClass::kWait, Form::kHint, {}, {});
+    t.add("s_sendmsg_rtn_b32", &message_return, InstClass::kMessage, Form::kMessageReturn, {Type::kB32}, {});
+    t.add("s_sendmsg_rtn_b64", &message_return, InstClass::kMessage, Form::kMessageReturn, {Type::kB64}, {});
     t.add("s_sendmsg", &hint, InstClass::kMessage, Form::kHint, {}, {});
     for (const char* name : {"buffer_gl0_inv", "buffer_gl1_inv", "global_inv", "global_wb", "global_wbinv"})
         t.add(name, &hint, InstClass::kVmemOther, Form::kHint, {}, {});

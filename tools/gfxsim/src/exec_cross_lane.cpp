@@ -90,27 +90,63 @@ void swap(Wave& w, const Inst& inst) {
         if (w.exec() >> l & 1) std::swap(w.v[inst.dst[0].reg][l], w.v[inst.src[0].reg][l]);
 }
 
+void swap16(Wave& w, const Inst& inst) {
+    const auto place = [](u32& reg, bool high, u32 half) {
+        reg = high ? (reg & 0xffffu) | half << 16 : (reg & 0xffff0000u) | (half & 0xffffu);
+    };
+    const Operand &d = inst.dst[0], &s = inst.src[0];
+    for (u32 m = w.exec(); m; m &= m - 1) {
+        const int l = std::countr_zero(m);
+        const u32 a = w.v[d.reg][l] >> (d.high ? 16 : 0), b = w.v[s.reg][l] >> (s.high ? 16 : 0);
+        place(w.v[d.reg][l], d.high, b);
+        place(w.v[s.reg][l], s.high, a);
+    }
+}
+
 /// Register index that M0 displaces.
-int displaced(const Wave& w, int reg) {
-    const int64_t index = int64_t{reg} + static_cast<int32_t>(w.s[kM0]);
+int displaced(const Wave& w, int reg, int64_t by) {
+    const int64_t index = int64_t{reg} + by;
     if (index < 0 || index >= kVgprCount)
         raise(FaultKind::kIllegalAddress, -1,
               "vector register " + std::to_string(index) + " by M0 " + hex(w.s[kM0]));
     return static_cast<int>(index);
 }
 
+int64_t whole_m0(const Wave& w) {
+    return static_cast<int32_t>(w.s[kM0]);
+}
+// Two displacements in M0: bits 0 to 9 for the source, 16 to 25 for the destination.
+int source_of_two(const Wave& w, const Inst& inst) {
+    return displaced(w, inst.src[0].reg, w.s[kM0] & 0x3ff);
+}
+int destination_of_two(const Wave& w, const Inst& inst) {
+    return displaced(w, inst.dst[0].reg, w.s[kM0] >> 16 & 0x3ff);
+}
+
+void movrelsd_2(Wave& w, const Inst& inst) {
+    store_words(w.v[destination_of_two(w, inst)].data(), w.v[source_of_two(w, inst)].data(), w.exec());
+}
+
+void swaprel(Wave& w, const Inst& inst) {
+    auto &d = w.v[destination_of_two(w, inst)], &s = w.v[source_of_two(w, inst)];
+    for (int l = 0; l < kLanes; ++l)
+        if (w.exec() >> l & 1) std::swap(d[l], s[l]);
+}
+
 void movrels(Wave& w, const Inst& inst) {
-    store_words(w.v[inst.dst[0].reg].data(), w.v[displaced(w, inst.src[0].reg)].data(), w.exec());
+    store_words(w.v[inst.dst[0].reg].data(), w.v[displaced(w, inst.src[0].reg, whole_m0(w))].data(),
+                w.exec());
 }
 
 void movreld(Wave& w, const Inst& inst) {
     LaneBuffer tmp;
-    store_words(w.v[displaced(w, inst.dst[0].reg)].data(), raw_source(w, inst.src[0], tmp).lo, w.exec());
+    store_words(w.v[displaced(w, inst.dst[0].reg, whole_m0(w))].data(), raw_source(w, inst.src[0], tmp).lo,
+                w.exec());
 }
 
 void movrelsd(Wave& w, const Inst& inst) {
-    store_words(w.v[displaced(w, inst.dst[0].reg)].data(), w.v[displaced(w, inst.src[0].reg)].data(),
-                w.exec());
+    store_words(w.v[displaced(w, inst.dst[0].reg, whole_m0(w))].data(),
+                w.v[displaced(w, inst.src[0].reg, whole_m0(w))].data(), w.exec());
 }
 
 }  // namespace
@@ -130,7 +166,11 @@ void register_cross_lane(OpTable& t) {
     add("v_movrels_b32", &movrels, {Type::kB32}, kFlagReadsM0);
     add("v_movreld_b32", &movreld, {Type::kB32}, kFlagReadsM0);
     add("v_movrelsd_b32", &movrelsd, {Type::kB32}, kFlagReadsM0);
-    add("v_swap_b32", &swap, {Type::kB32});
+    add("v_movrelsd_2_b32", &movrelsd_2, {Type::kB32}, kFlagReadsM0 | kFlagM0Pair);
+    add("v_swaprel_b32", &swaprel, {Type::kB32}, kFlagReadsM0 | kFlagM0Pair | kFlagWritesSource);
+    add("v_swap_b32", &swap, {Type::kB32}, kFlagWritesSource);
+    t.add("v_swap_b16", &swap16, InstClass::kCrossLane, Form::kPlain, {Type::kB16}, {Type::kB16},
+          kFlagWritesSource);
     add("v_mbcnt_lo_u32_b32", &mbcnt_lo, {Type::kB32, Type::kB32});
     add("v_mbcnt_hi_u32_b32", &mbcnt_hi, {Type::kB32, Type::kB32});
 }

@@ -110,7 +110,9 @@ void atomic(Wave& w, const Inst& inst) {
         std::memcpy(&old, p, sizeof(T));
         // The compare value comes first in LDS instructions of gfx10, second (after the new value) in gfx11.
         T first = word(inst.src[1].reg, l), second = kCompare ? word(inst.src[2].reg, l) : T{};
-        if (kCompare && w.target->generation == Generation::kGfx103) std::swap(first, second);
+        const bool compare_first = !(inst.spec->flags & kFlagOrdered);
+        if (kCompare && compare_first && w.target->generation == Generation::kGfx103)
+            std::swap(first, second);
         const T updated = F(old, first, second);
         std::memcpy(p, &updated, sizeof(T));
         if (inst.dst_count) {
@@ -120,7 +122,29 @@ void atomic(Wave& w, const Inst& inst) {
     }
 }
 
-/// Each lane reads the data of lane address / 4; an inactive source lane gives 0.
+/// Exchanges at two addresses: each returns what it found.
+template <int kWords, int kStride>
+void exchange2(Wave& w, const Inst& inst) {
+    constexpr uint32_t kBytes = kWords * 4;
+    for (uint32_t m = w.exec(); m; m &= m - 1) {
+        const int l = std::countr_zero(m);
+        const uint32_t base = w.v[inst.src[0].reg][l];
+        uint32_t old[2 * kWords];
+        for (int half = 0; half < 2; ++half) {
+            const uint32_t offset =
+                static_cast<uint32_t>(half ? inst.offset1 : inst.offset) * kBytes * kStride;
+            uint8_t* p = lds_pointer(w, base + offset, kBytes, l);
+            std::memcpy(old + half * kWords, p, kBytes);
+            uint32_t value[kWords];
+            for (int k = 0; k < kWords; ++k) value[k] = w.v[inst.src[1 + half].reg + k][l];
+            std::memcpy(p, value, kBytes);
+        }
+        for (int k = 0; k < 2 * kWords; ++k) w.v[inst.dst[0].reg + k][l] = old[k];
+    }
+}
+
+/// Each lane reads the data of lane address / 4; an inactive source lane gives 0, or with kInactive its data.
+template <bool kInactive>
 void bpermute(Wave& w, const Inst& inst) {
     uint32_t r[kLanes];
     LaneBuffer tmp;
@@ -128,7 +152,7 @@ void bpermute(Wave& w, const Inst& inst) {
     const uint32_t* data = w.v[inst.src[1].reg].data();
     for (int l = 0; l < kLanes; ++l) {
         const uint32_t from = (address.lo[l] + static_cast<uint32_t>(inst.offset)) >> 2 & 31;
-        r[l] = w.exec() >> from & 1 ? data[from] : 0;
+        r[l] = kInactive || (w.exec() >> from & 1) ? data[from] : 0;
     }
     store_words(w.v[inst.dst[0].reg].data(), r, w.exec());
 }
@@ -192,14 +216,23 @@ void add_pair(OpTable& t, std::initializer_list<const char*> loads,
 
 /// `stem` with and without the returning form, whose infix is _rtn.
 template <class T, auto F, bool kCompare = false>
-void add_atomic(OpTable& t, const std::string& stem, const std::string& suffix) {
+void add_atomic(OpTable& t, const std::string& stem, const std::string& suffix, uint32_t flags = 0) {
     const Type one = sizeof(T) == 8 ? Type::kAny : Type::kB32;
     std::vector<Type> src = {Type::kB32, one};
     if (kCompare) src.push_back(one);
-    t.add(stem + suffix, &atomic<T, F, kCompare>, InstClass::kLds, Form::kDs, {}, src, kFlagStore).bytes =
-        sizeof(T);
-    t.add(stem + "_rtn" + suffix, &atomic<T, F, kCompare>, InstClass::kLds, Form::kDs, {one}, src).bytes =
-        sizeof(T);
+    t.add(stem + suffix, &atomic<T, F, kCompare>, InstClass::kLds, Form::kDs, {}, src, kFlagStore | flags)
+        .bytes = sizeof(T);
+    t.add(stem + "_rtn" + suffix, &atomic<T, F, kCompare>, InstClass::kLds, Form::kDs, {one}, src, flags)
+        .bytes = sizeof(T);
+}
+
+template <int kWords, int kStride>
+void add_exchange2(OpTable& t, std::initializer_list<const char*> names) {
+    const Type one = kWords == 1 ? Type::kB32 : Type::kAny;
+    for (const char* n : names)
+        t.add(n, &exchange2<kWords, kStride>, InstClass::kLds, Form::kDs, {Type::kAny},
+              {Type::kB32, one, one}, kFlagTwoOffsets)
+            .bytes = kWords * 4;
 }
 
 }  // namespace
@@ -256,22 +289,53 @@ void register_lds(OpTable& t) {
     add_atomic<u64, atomic_or<u64>>(t, "ds_or", "_b64");
     add_atomic<u32, atomic_xor<u32>>(t, "ds_xor", "_b32");
     add_atomic<u64, atomic_xor<u64>>(t, "ds_xor", "_b64");
+    add_atomic<u64, atomic_rsub<u64>>(t, "ds_rsub", "_u64");
+    add_atomic<u64, atomic_inc<u64>>(t, "ds_inc", "_u64");
+    add_atomic<u64, atomic_dec<u64>>(t, "ds_dec", "_u64");
+    add_atomic<u32, atomic_sub_clamp>(t, "ds_sub_clamp", "_u32");
+    add_atomic<u32, atomic_cond_sub>(t, "ds_cond_sub", "_u32");
     add_atomic<u32, atomic_float_add>(t, "ds_add", "_f32");
-    add_atomic<u32, atomic_float_min>(t, "ds_min", "_f32");
-    add_atomic<u32, atomic_float_min>(t, "ds_min_num", "_f32");
-    add_atomic<u32, atomic_float_max>(t, "ds_max", "_f32");
-    add_atomic<u32, atomic_float_max>(t, "ds_max_num", "_f32");
-    t.add("ds_wrxchg_rtn_b32", &atomic<u32, atomic_swap<u32>, false>, InstClass::kLds, Form::kDs,
-          {Type::kB32}, {Type::kB32, Type::kB32});
-    t.alias("ds_storexchg_rtn_b32", "ds_wrxchg_rtn_b32");
-    t.add("ds_wrxchg_rtn_b64", &atomic<u64, atomic_swap<u64>, false>, InstClass::kLds, Form::kDs,
-          {Type::kAny}, {Type::kB32, Type::kAny});
-    t.alias("ds_storexchg_rtn_b64", "ds_wrxchg_rtn_b64");
+    add_atomic<u32, atomic_pk_add<Half>>(t, "ds_pk_add", "_f16");
+    add_atomic<u32, atomic_pk_add<Bf16>>(t, "ds_pk_add", "_bf16");
+    for (const char* stem : {"ds_min", "ds_min_num"}) {
+        add_atomic<u32, atomic_float_min<float>>(t, stem, "_f32");
+        add_atomic<u64, atomic_float_min<double>>(t, stem, "_f64");
+    }
+    for (const char* stem : {"ds_max", "ds_max_num"}) {
+        add_atomic<u32, atomic_float_max<float>>(t, stem, "_f32");
+        add_atomic<u64, atomic_float_max<double>>(t, stem, "_f64");
+    }
+    add_atomic<u32, atomic_mask_or<u32>, true>(t, "ds_mskor", "_b32", kFlagOrdered);
+    add_atomic<u64, atomic_mask_or<u64>, true>(t, "ds_mskor", "_b64", kFlagOrdered);
+    t.add("ds_wrap_rtn_b32", &atomic<u32, atomic_wrap, true>, InstClass::kLds, Form::kDs, {Type::kB32},
+          {Type::kB32, Type::kB32, Type::kB32}, kFlagOrdered)
+        .bytes = 4;
+    t.add("ds_condxchg32_rtn_b64", &atomic<u64, atomic_cond_exchange, false>, InstClass::kLds, Form::kDs,
+          {Type::kAny}, {Type::kB32, Type::kAny})
+        .bytes = 8;
+    for (const char* stem : {"ds_wrxchg", "ds_storexchg"}) {
+        t.add(std::string(stem) + "_rtn_b32", &atomic<u32, atomic_swap<u32>, false>, InstClass::kLds,
+              Form::kDs, {Type::kB32}, {Type::kB32, Type::kB32})
+            .bytes = 4;
+        t.add(std::string(stem) + "_rtn_b64", &atomic<u64, atomic_swap<u64>, false>, InstClass::kLds,
+              Form::kDs, {Type::kAny}, {Type::kB32, Type::kAny})
+            .bytes = 8;
+    }
+    add_exchange2<1, 1>(t, {"ds_wrxchg2_rtn_b32", "ds_storexchg_2addr_rtn_b32"});
+    add_exchange2<2, 1>(t, {"ds_wrxchg2_rtn_b64", "ds_storexchg_2addr_rtn_b64"});
+    add_exchange2<1, 64>(t, {"ds_wrxchg2st64_rtn_b32", "ds_storexchg_2addr_stride64_rtn_b32"});
+    add_exchange2<2, 64>(t, {"ds_wrxchg2st64_rtn_b64", "ds_storexchg_2addr_stride64_rtn_b64"});
+    for (const char* stem : {"ds_cmpst", "ds_cmpstore"}) {
+        add_atomic<u32, atomic_float_cmpswap<float>, true>(t, stem, "_f32");
+        add_atomic<u64, atomic_float_cmpswap<double>, true>(t, stem, "_f64");
+    }
     add_atomic<u32, atomic_cmpswap<u32>, true>(t, "ds_cmpst", "_b32");
     add_atomic<u64, atomic_cmpswap<u64>, true>(t, "ds_cmpst", "_b64");
     add_atomic<u32, atomic_cmpswap<u32>, true>(t, "ds_cmpstore", "_b32");
     add_atomic<u64, atomic_cmpswap<u64>, true>(t, "ds_cmpstore", "_b64");
-    t.add("ds_bpermute_b32", &bpermute, InstClass::kCrossLane, Form::kDs, {Type::kB32},
+    t.add("ds_bpermute_fi_b32", &bpermute<true>, InstClass::kCrossLane, Form::kDs, {Type::kB32},
+          {Type::kB32, Type::kB32});
+    t.add("ds_bpermute_b32", &bpermute<false>, InstClass::kCrossLane, Form::kDs, {Type::kB32},
           {Type::kB32, Type::kB32});
     t.add("ds_permute_b32", &permute, InstClass::kCrossLane, Form::kDs, {Type::kB32},
           {Type::kB32, Type::kB32});

@@ -164,6 +164,7 @@ void dot_op(Wave& w, const Inst& inst) {
     store_words(w.v[inst.dst[0].reg].data(), r.lo, write_mask(w, inst));
 }
 
+/// Two products and the addend, rounded once: the products are exact in float64.
 float dot2(float a0, float b0, float a1, float b1, float c) {
     return static_cast<float>(static_cast<double>(a0) * b0 + static_cast<double>(a1) * b1 +
                               static_cast<double>(c));
@@ -189,17 +190,47 @@ void dot2_f32(Wave& w, const Inst& inst) {
     store_words(w.v[inst.dst[0].reg].data(), r.lo, write_mask(w, inst));
 }
 
-/// VOP2 form of the float16 dot product: the destination is the addend, there are no half selectors.
-void dot2c_f32_f16(Wave& w, const Inst& inst) {
+/// VOP2 form of the dot product: the destination is the addend, there are no half selectors.
+template <class T>
+void dot2c_f32(Wave& w, const Inst& inst) {
     LaneBuffer ta, tb, r;
     const Source a = fetch<u32>(w, inst, 0, ta), b = fetch<u32>(w, inst, 1, tb);
     const u32* d = w.v[inst.src[2].reg].data();
     for (int l = 0; l < kLanes; ++l)
-        r.lo[l] =
-            std::bit_cast<u32>(dot2(to_float(half_as<Half>(a.lo[l])), to_float(half_as<Half>(b.lo[l])),
-                                    to_float(half_as<Half>(a.lo[l] >> 16)),
-                                    to_float(half_as<Half>(b.lo[l] >> 16)), std::bit_cast<float>(d[l])));
+        r.lo[l] = std::bit_cast<u32>(dot2(to_float(half_as<T>(a.lo[l])), to_float(half_as<T>(b.lo[l])),
+                                          to_float(half_as<T>(a.lo[l] >> 16)),
+                                          to_float(half_as<T>(b.lo[l] >> 16)), std::bit_cast<float>(d[l])));
     store_words(w.v[inst.dst[0].reg].data(), r.lo, write_mask(w, inst));
+}
+
+/// Dot product with a 16-bit addend and result: op_sel picks the halves of source 2 and of the destination.
+/// bfloat16 denormals are flushed, float16 ones kept.
+template <class T>
+void dot2_16bit(Wave& w, const Inst& inst) {
+    constexpr bool kFlush = std::is_same_v<T, Bf16>;
+    LaneBuffer ta, tb, tc, r;
+    const Source src[] = {fetch<u32>(w, inst, 0, ta), fetch<u32>(w, inst, 1, tb), fetch<u32>(w, inst, 2, tc)};
+    const auto value = [&](int index, u32 bits) {
+        float v = to_float(half_as<T>(bits));
+        if (kFlush) v = flush_denormal(v);
+        if (inst.src[index].abs) v = std::fabs(v);
+        return inst.src[index].neg ? -v : v;
+    };
+    const Operand& dst = inst.dst[0];
+    const bool high_c = inst.src[2].high || (inst.op_sel & 4), high_d = dst.high || (inst.op_sel & 8);
+    u32* d = w.v[dst.reg].data();
+    for (int l = 0; l < kLanes; ++l) {
+        const u32 a = src[0].lo[l], b = src[1].lo[l], c = high_c ? src[2].lo[l] >> 16 : src[2].lo[l];
+        float v = apply_output_modifiers(
+            dot2(value(0, a), value(1, b), value(0, a >> 16), value(1, b >> 16), value(2, c)), inst);
+        u32 bits;
+        if constexpr (kFlush)
+            bits = to_bf16(flush_denormal(v)).bits;
+        else
+            bits = to_half(v).bits;
+        r.lo[l] = high_d ? (d[l] & 0xffffu) | bits << 16 : (d[l] & 0xffff0000u) | bits;
+    }
+    store_words(d, r.lo, write_mask(w, inst));
 }
 
 template <bool kSigned>
@@ -238,6 +269,11 @@ void register_packed(OpTable& t) {
     t.alias("v_pk_min_num_f16", "v_pk_min_f16");
     add_packed<([](Half a, Half b) { return half_max(a, b); })>(t, "v_pk_max_f16");
     t.alias("v_pk_max_num_f16", "v_pk_max_f16");
+    add_packed<([](Half a, Half b) { return half_minimum(a, b); })>(t, "v_pk_minimum_f16");
+    add_packed<([](Half a, Half b) { return half_maximum(a, b); })>(t, "v_pk_maximum_f16");
+    constexpr auto kFma = [](Half a, Half b, Half c) { return half_fma(a, b, c); };
+    t.add("v_pk_fmac_f16", &packed<kFma>, InstClass::kValu, Form::kFmac, {Type::kPkF16},
+          {Type::kPkF16, Type::kPkF16}, kFlagPackedMods);
     add_packed<([](u16 a, u16 b) { return static_cast<u16>(a + b); })>(t, "v_pk_add_u16");
     add_packed<([](u16 a, u16 b) { return static_cast<u16>(a + b); })>(t, "v_pk_add_i16");
     add_packed<([](u16 a, u16 b) { return static_cast<u16>(a - b); })>(t, "v_pk_sub_u16");
@@ -276,8 +312,14 @@ void register_packed(OpTable& t) {
     t.add("v_dot2_f32_bf16", &dot2_f32<Bf16>, InstClass::kDot, Form::kPlain, {Type::kF32},
           {Type::kPkBf16, Type::kPkBf16, Type::kF32}, kFlagPackedMods);
     for (const char* name : {"v_dot2c_f32_f16", "v_dot2acc_f32_f16"})
-        t.add(name, &dot2c_f32_f16, InstClass::kDot, Form::kFmac, {Type::kF32}, {Type::kPkF16, Type::kPkF16},
-              kFlagPackedMods);
+        t.add(name, &dot2c_f32<Half>, InstClass::kDot, Form::kFmac, {Type::kF32},
+              {Type::kPkF16, Type::kPkF16}, kFlagPackedMods);
+    t.add("v_dot2acc_f32_bf16", &dot2c_f32<Bf16>, InstClass::kDot, Form::kFmac, {Type::kF32},
+          {Type::kPkBf16, Type::kPkBf16}, kFlagPackedMods);
+    t.add("v_dot2_f16_f16", &dot2_16bit<Half>, InstClass::kDot, Form::kPlain, {Type::kF16},
+          {Type::kPkF16, Type::kPkF16, Type::kF16}, kFlagPackedMods);
+    t.add("v_dot2_bf16_bf16", &dot2_16bit<Bf16>, InstClass::kDot, Form::kPlain, {Type::kBf16},
+          {Type::kPkBf16, Type::kPkBf16, Type::kBf16}, kFlagPackedMods);
 }
 
 }  // namespace ckitchen::gfxsim

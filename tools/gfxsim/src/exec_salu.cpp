@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "float_ops.hpp"
-#include "half.hpp"
+#include "half_ops.hpp"
 #include "op_table.hpp"
 #include "salu.hpp"
 #include "valu.hpp"
@@ -26,8 +26,64 @@ void saveexec(Wave& w, const Inst& inst) {
 }
 
 template <auto F>
-void add_saveexec(OpTable& t, const std::string& name) {
-    t.add(name, &saveexec<F>, InstClass::kSalu, Form::kPlain, {Type::kB32}, {Type::kB32});
+void saveexec64(Wave& w, const Inst& inst) {
+    const u64 old = w.s64(kExecLo), src = scalar_source<u64>(w, inst.src[0]);
+    const u64 r = F(src, old);
+    w.s[kExecLo] = static_cast<u32>(r);
+    w.s[kExecHi] = static_cast<u32>(r >> 32);
+    scalar_store(w, inst.dst[0], old);
+    w.scc = r != 0;
+}
+
+/// EXEC and the destination both get the result.
+template <auto F, class T>
+void wrexec(Wave& w, const Inst& inst) {
+    const T r = static_cast<T>(F(scalar_source<T>(w, inst.src[0]), static_cast<T>(w.s64(kExecLo))));
+    w.s[kExecLo] = static_cast<u32>(r);
+    if constexpr (sizeof(T) == 8) w.s[kExecHi] = static_cast<u32>(r >> 32);
+    scalar_store(w, inst.dst[0], r);
+    w.scc = r != 0;
+}
+
+template <auto F>
+void add_saveexec(OpTable& t, const std::string& stem) {
+    t.add(stem + "_b32", &saveexec<F>, InstClass::kSalu, Form::kPlain, {Type::kB32}, {Type::kB32});
+    t.add(stem + "_b64", &saveexec64<F>, InstClass::kSalu, Form::kPlain, {Type::kB64}, {Type::kB64});
+}
+
+template <auto F>
+void add_wrexec(OpTable& t, std::initializer_list<const char*> stems) {
+    for (const std::string stem : stems) {
+        t.add(stem + "_b32", &wrexec<F, u32>, InstClass::kSalu, Form::kPlain, {Type::kB32}, {Type::kB32});
+        t.add(stem + "_b64", &wrexec<F, u64>, InstClass::kSalu, Form::kPlain, {Type::kB64}, {Type::kB64});
+    }
+}
+
+/// Scalar register index that M0 displaces; `words` of them are used.
+int displaced(const Wave& w, int reg, int64_t by, int words) {
+    const int64_t index = int64_t{reg} + by;
+    if (index < 0 || index + words > kVccLo)
+        raise(FaultKind::kIllegalAddress, -1,
+              "scalar register " + std::to_string(index) + " by M0 " + hex(w.s[kM0]));
+    return static_cast<int>(index);
+}
+
+template <int kWords>
+void movrels(Wave& w, const Inst& inst) {
+    const int from = displaced(w, inst.src[0].reg, static_cast<i32>(w.s[kM0]), kWords);
+    for (int k = 0; k < kWords; ++k) w.s[inst.dst[0].reg + k] = w.s[from + k];
+}
+
+template <int kWords>
+void movreld(Wave& w, const Inst& inst) {
+    const int to = displaced(w, inst.dst[0].reg, static_cast<i32>(w.s[kM0]), kWords);
+    const u64 v = scalar_source<u64>(w, inst.src[0]);
+    for (int k = 0; k < kWords; ++k) w.s[to + k] = static_cast<u32>(v >> (32 * k));
+}
+
+void movrelsd_2(Wave& w, const Inst& inst) {
+    w.s[displaced(w, inst.dst[0].reg, w.s[kM0] >> 16 & 0x3ff, 1)] =
+        w.s[displaced(w, inst.src[0].reg, w.s[kM0] & 0x3ff, 1)];
 }
 
 /// Bit operations set SCC when the result is not zero.
@@ -161,6 +217,24 @@ void add_shift_add(OpTable& t) {
     })>(t, "s_lshl" + std::to_string(kShift) + "_add_u32");
 }
 
+/// One bit for each four, and each four bits set when one of them is.
+template <class T>
+void add_quads(OpTable& t, const std::string& suffix) {
+    add_salu<([](T a, bool& scc) {
+        T r = 0;
+        for (unsigned i = 0; i < sizeof(T) * 2; ++i) r |= T{(a >> (4 * i) & 15) != 0} << i;
+        scc = r != 0;
+        return r;
+    })>(t, "s_quadmask" + suffix);
+    add_salu<([](T a, bool& scc) {
+        T r = 0;
+        for (unsigned i = 0; i < sizeof(T) * 8; i += 4)
+            if (a >> i & 15) r |= T{15} << i;
+        scc = r != 0;
+        return r;
+    })>(t, "s_wqm" + suffix);
+}
+
 void bits(OpTable& t) {
     add_logic<([](u64 a, u64 b) { return a & b; })>(t, "s_and");
     add_logic<([](u64 a, u64 b) { return a | b; })>(t, "s_or");
@@ -269,6 +343,25 @@ void bits(OpTable& t) {
         scc = r != 0;
         return r;
     })>(t, "s_bcnt0_i32_b32");
+    add_salu<([](u64 a, bool& scc) {
+        const u32 r = static_cast<u32>(std::popcount(~a));
+        scc = r != 0;
+        return r;
+    })>(t, "s_bcnt0_i32_b64");
+    add_salu<([](u32 a) { return ~a ? static_cast<u32>(std::countr_one(a)) : ~0u; })>(t, "s_ff0_i32_b32");
+    add_salu<([](u64 a) { return ~a ? static_cast<u32>(std::countr_one(a)) : ~0u; })>(t, "s_ff0_i32_b64");
+    add_salu<([](i64 a) {
+        const u64 m = static_cast<u64>(a < 0 ? ~a : a);
+        return m ? static_cast<u32>(std::countl_zero(m)) : ~0u;
+    })>(t, "s_flbit_i32_i64");
+    t.alias("s_cls_i32_i64", "s_flbit_i32_i64");
+    add_salu<([](u32 a) {
+        u64 r = 0;
+        for (int i = 0; i < 32; ++i) r |= u64{a >> i & 1} * 3 << (2 * i);
+        return r;
+    })>(t, "s_bitreplicate_b64_b32");
+    add_quads<u32>(t, "_b32");
+    add_quads<u64>(t, "_b64");
     add_salu<([](u32 a) { return a ? static_cast<u32>(std::countr_zero(a)) : ~0u; })>(t, "s_ff1_i32_b32");
     t.alias("s_ctz_i32_b32", "s_ff1_i32_b32");
     add_salu<([](u64 a) { return a ? static_cast<u32>(std::countr_zero(a)) : ~0u; })>(t, "s_ff1_i32_b64");
@@ -302,20 +395,34 @@ void select_and_mask(OpTable& t) {
     add_salu_accumulate<([](u32 d, u32 a, bool& scc) {
         return scc ? static_cast<u32>(i32{static_cast<int16_t>(a)}) : d;
     })>(t, "s_cmovk_i32");
-    add_saveexec<([](u32 s, u32 e) { return s & e; })>(t, "s_and_saveexec_b32");
-    add_saveexec<([](u32 s, u32 e) { return s | e; })>(t, "s_or_saveexec_b32");
-    add_saveexec<([](u32 s, u32 e) { return s ^ e; })>(t, "s_xor_saveexec_b32");
-    add_saveexec<([](u32 s, u32 e) { return s & ~e; })>(t, "s_andn2_saveexec_b32");
+    add_saveexec<([](auto s, auto e) { return s & e; })>(t, "s_and_saveexec");
+    add_saveexec<([](auto s, auto e) { return s | e; })>(t, "s_or_saveexec");
+    add_saveexec<([](auto s, auto e) { return s ^ e; })>(t, "s_xor_saveexec");
+    add_saveexec<([](auto s, auto e) { return s & ~e; })>(t, "s_andn2_saveexec");
     t.alias("s_and_not1_saveexec_b32", "s_andn2_saveexec_b32");
-    add_saveexec<([](u32 s, u32 e) { return s | ~e; })>(t, "s_orn2_saveexec_b32");
+    t.alias("s_and_not1_saveexec_b64", "s_andn2_saveexec_b64");
+    add_saveexec<([](auto s, auto e) { return s | ~e; })>(t, "s_orn2_saveexec");
     t.alias("s_or_not1_saveexec_b32", "s_orn2_saveexec_b32");
-    add_saveexec<([](u32 s, u32 e) { return ~s & e; })>(t, "s_andn1_saveexec_b32");
+    t.alias("s_or_not1_saveexec_b64", "s_orn2_saveexec_b64");
+    add_saveexec<([](auto s, auto e) { return ~s & e; })>(t, "s_andn1_saveexec");
     t.alias("s_and_not0_saveexec_b32", "s_andn1_saveexec_b32");
-    add_saveexec<([](u32 s, u32 e) { return ~s | e; })>(t, "s_orn1_saveexec_b32");
+    t.alias("s_and_not0_saveexec_b64", "s_andn1_saveexec_b64");
+    add_saveexec<([](auto s, auto e) { return ~s | e; })>(t, "s_orn1_saveexec");
     t.alias("s_or_not0_saveexec_b32", "s_orn1_saveexec_b32");
-    add_saveexec<([](u32 s, u32 e) { return ~(s & e); })>(t, "s_nand_saveexec_b32");
-    add_saveexec<([](u32 s, u32 e) { return ~(s | e); })>(t, "s_nor_saveexec_b32");
-    add_saveexec<([](u32 s, u32 e) { return ~(s ^ e); })>(t, "s_xnor_saveexec_b32");
+    t.alias("s_or_not0_saveexec_b64", "s_orn1_saveexec_b64");
+    add_saveexec<([](auto s, auto e) { return ~(s & e); })>(t, "s_nand_saveexec");
+    add_saveexec<([](auto s, auto e) { return ~(s | e); })>(t, "s_nor_saveexec");
+    add_saveexec<([](auto s, auto e) { return ~(s ^ e); })>(t, "s_xnor_saveexec");
+    add_wrexec<([](auto s, auto e) { return ~s & e; })>(t, {"s_andn1_wrexec", "s_and_not0_wrexec"});
+    add_wrexec<([](auto s, auto e) { return s & ~e; })>(t, {"s_andn2_wrexec", "s_and_not1_wrexec"});
+    const auto moves = [&](const char* name, Handler fn, Type type, uint32_t flags = 0) {
+        t.add(name, fn, InstClass::kSalu, Form::kPlain, {type}, {type}, kFlagReadsM0 | flags);
+    };
+    moves("s_movrels_b32", &movrels<1>, Type::kB32);
+    moves("s_movrels_b64", &movrels<2>, Type::kB64);
+    moves("s_movreld_b32", &movreld<1>, Type::kB32);
+    moves("s_movreld_b64", &movreld<2>, Type::kB64);
+    moves("s_movrelsd_2_b32", &movrelsd_2, Type::kB32, kFlagM0Pair);
     add_compare_pair<([](auto a, auto b) { return a == b; })>(t, "eq");
     add_compare_pair<([](auto a, auto b) { return a != b; })>(t, "lg");
     add_compare_pair<([](auto a, auto b) { return a > b; })>(t, "gt");
@@ -341,6 +448,24 @@ void floating(OpTable& t) {
     add_salu_accumulate<([](float d, float a, float b) { return std::fma(a, b, d); })>(t, "s_fmac_f32");
     add_salu<([](float a, float b, float c) { return std::fma(a, b, c); })>(t, "s_fmaak_f32");
     add_salu<([](float a, float b, float c) { return std::fma(a, b, c); })>(t, "s_fmamk_f32");
+    add_salu<([](float a, float b) { return minimum(a, b); })>(t, "s_minimum_f32");
+    add_salu<([](float a, float b) { return maximum(a, b); })>(t, "s_maximum_f32");
+    add_salu<([](Half a, Half b) { return half_add(a, b); })>(t, "s_add_f16");
+    add_salu<([](Half a, Half b) { return half_add(a, half_neg(b)); })>(t, "s_sub_f16");
+    add_salu<([](Half a, Half b) { return half_mul(a, b); })>(t, "s_mul_f16");
+    add_salu_accumulate<([](Half d, Half a, Half b) { return half_fma(a, b, d); })>(t, "s_fmac_f16");
+    add_salu<([](Half a, Half b) { return half_min(a, b); })>(t, "s_min_f16");
+    t.alias("s_min_num_f16", "s_min_f16");
+    add_salu<([](Half a, Half b) { return half_max(a, b); })>(t, "s_max_f16");
+    t.alias("s_max_num_f16", "s_max_f16");
+    add_salu<([](Half a, Half b) { return half_minimum(a, b); })>(t, "s_minimum_f16");
+    add_salu<([](Half a, Half b) { return half_maximum(a, b); })>(t, "s_maximum_f16");
+    add_salu<([](Half a) { return to_half(std::ceil(to_float(a))); })>(t, "s_ceil_f16");
+    add_salu<([](Half a) { return to_half(std::floor(to_float(a))); })>(t, "s_floor_f16");
+    add_salu<([](Half a) { return to_half(std::trunc(to_float(a))); })>(t, "s_trunc_f16");
+    add_salu<([](Half a) { return to_half(std::nearbyint(to_float(a))); })>(t, "s_rndne_f16");
+    add_salu<([](float a, float b) { return u32{half_toward_zero(a)} | u32{half_toward_zero(b)} << 16; })>(
+        t, "s_cvt_pk_rtz_f16_f32");
     add_salu<([](i32 a) { return static_cast<float>(a); })>(t, "s_cvt_f32_i32");
     add_salu<([](u32 a) { return static_cast<float>(a); })>(t, "s_cvt_f32_u32");
     add_salu<([](float a) { return float_to_i32(a); })>(t, "s_cvt_i32_f32");

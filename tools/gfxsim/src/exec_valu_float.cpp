@@ -212,18 +212,82 @@ void scalar_trans(Wave& w, const Inst& inst) {
         std::bit_cast<u32>(apply_output_modifiers(trans<F>(std::bit_cast<float>(s.lo[0])), inst));
 }
 
+/// As scalar_trans in float16.
+template <auto F>
+void scalar_trans_half(Wave& w, const Inst& inst) {
+    LaneBuffer tmp;
+    const Source s = fetch<Half>(w, inst, 0, tmp);
+    const float v = F(to_float(Half{static_cast<uint16_t>(s.lo[0])}));
+    w.s[inst.dst[0].reg] = to_half(apply_output_modifiers(v, inst)).bits;
+}
+
 template <auto F>
 void add_both_trans(OpTable& t, const std::string& name) {
     add_trans<F>(t, "v_" + name);
     t.add("v_s_" + name, &scalar_trans<F>, InstClass::kTrans, Form::kPlain, {Type::kF32}, {Type::kF32});
 }
 
+// Cube map coordinates: the face, its two coordinates, twice the major axis.
+int cube_axis(float x, float y, float z) {
+    const float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
+    return az >= ax && az >= ay ? 2 : ay >= ax ? 1 : 0;
+}
+float cube_id(float x, float y, float z) {
+    const int axis = cube_axis(x, y, z);
+    const float major = axis == 2 ? z : axis == 1 ? y : x;
+    return static_cast<float>(2 * axis + (major < 0));
+}
+float cube_sc(float x, float y, float z) {
+    const int axis = cube_axis(x, y, z);
+    return axis == 2 ? (z < 0 ? -x : x) : axis == 1 ? x : (x < 0 ? z : -z);
+}
+float cube_tc(float x, float y, float z) {
+    return cube_axis(x, y, z) != 1 ? -y : y < 0 ? -z : z;
+}
+float cube_ma(float x, float y, float z) {
+    const int axis = cube_axis(x, y, z);
+    return 2.0f * (axis == 2 ? z : axis == 1 ? y : x);
+}
+
+float multiply_zero(float a, float b) {
+    return a == 0 || b == 0 ? 0.0f : a * b;
+}
+
+/// A product for lighting: the lowest float where the factor or the exponent has no sense.
+float mullit(float a, float b, float c) {
+    constexpr float kLowest = -std::numeric_limits<float>::max();
+    if (is_nan(b) || b == kLowest || b == -std::numeric_limits<float>::infinity() || !(c > 0)) return kLowest;
+    return multiply_zero(a, b);
+}
+
+template <class T>
+void ieee2019(OpTable& t, const std::string& suffix) {
+    add_valu<([](T a, T b) { return minimum(a, b); })>(t, "v_minimum_" + suffix);
+    add_valu<([](T a, T b) { return maximum(a, b); })>(t, "v_maximum_" + suffix);
+}
+
 void single(OpTable& t) {
+    ieee2019<float>(t, "f32");
+    ieee2019<double>(t, "f64");
+    add_valu<([](float a, float b, float c) { return minimum(minimum(a, b), c); })>(t, "v_minimum3_f32");
+    add_valu<([](float a, float b, float c) { return maximum(maximum(a, b), c); })>(t, "v_maximum3_f32");
+    add_valu<([](float a, float b, float c) { return maximum(minimum(a, b), c); })>(t,
+                                                                                    "v_minimummaximum_f32");
+    add_valu<([](float a, float b, float c) { return minimum(maximum(a, b), c); })>(t,
+                                                                                    "v_maximumminimum_f32");
+    add_valu<([](float a, float b, float c) { return cube_id(a, b, c); })>(t, "v_cubeid_f32");
+    add_valu<([](float a, float b, float c) { return cube_sc(a, b, c); })>(t, "v_cubesc_f32");
+    add_valu<([](float a, float b, float c) { return cube_tc(a, b, c); })>(t, "v_cubetc_f32");
+    add_valu<([](float a, float b, float c) { return cube_ma(a, b, c); })>(t, "v_cubema_f32");
+    add_valu<([](float a, float b, float c) { return mullit(a, b, c); })>(t, "v_mullit_f32");
+    for (const char* name : {"v_fmac_legacy_f32", "v_fmac_dx9_zero_f32"})
+        add_fmac<([](float a, float b, float d) { return a == 0 || b == 0 ? d : std::fma(a, b, d); })>(t,
+                                                                                                       name);
     add_valu<([](float a, float b) { return a + b; })>(t, "v_add_f32");
     add_valu<([](float a, float b) { return a - b; })>(t, "v_sub_f32");
     add_valu<([](float a, float b) { return b - a; })>(t, "v_subrev_f32");
     add_valu<([](float a, float b) { return a * b; })>(t, "v_mul_f32");
-    add_valu<([](float a, float b) { return a == 0 || b == 0 ? 0.0f : a * b; })>(t, "v_mul_legacy_f32");
+    add_valu<([](float a, float b) { return multiply_zero(a, b); })>(t, "v_mul_legacy_f32");
     t.alias("v_mul_dx9_zero_f32", "v_mul_legacy_f32");
     add_valu<([](float a, float b, float c) { return std::fma(a, b, c); })>(t, "v_fma_f32");
     add_fmac<([](float a, float b, float d) { return std::fma(a, b, d); })>(t, "v_fmac_f32");
@@ -276,6 +340,14 @@ void transcendental(OpTable& t) {
     add_both_trans<root>(t, "sqrt_f32");
     add_both_trans<exp2_exact>(t, "exp_f32");
     add_both_trans<log2_exact>(t, "log_f32");
+    const auto half = [&](const char* name, Handler fn) {
+        t.add(name, fn, InstClass::kTrans, Form::kPlain, {Type::kF16}, {Type::kF16});
+    };
+    half("v_s_rcp_f16", &scalar_trans_half<rcp>);
+    half("v_s_rsq_f16", &scalar_trans_half<rsq>);
+    half("v_s_sqrt_f16", &scalar_trans_half<root>);
+    half("v_s_exp_f16", &scalar_trans_half<exp2_exact>);
+    half("v_s_log_f16", &scalar_trans_half<log2_exact>);
     add_trans<sin_revolutions>(t, "v_sin_f32");
     add_trans<cos_revolutions>(t, "v_cos_f32");
 }
@@ -284,9 +356,9 @@ void wide(OpTable& t) {
     add_valu<([](double a, double b) { return a + b; })>(t, "v_add_f64");
     add_valu<([](double a, double b) { return a * b; })>(t, "v_mul_f64");
     add_valu<([](double a, double b, double c) { return std::fma(a, b, c); })>(t, "v_fma_f64");
-    add_valu<([](double a, double b) { return std::fmin(a, b); })>(t, "v_min_f64");
+    add_valu<([](double a, double b) { return min_num(a, b); })>(t, "v_min_f64");
     t.alias("v_min_num_f64", "v_min_f64");
-    add_valu<([](double a, double b) { return std::fmax(a, b); })>(t, "v_max_f64");
+    add_valu<([](double a, double b) { return max_num(a, b); })>(t, "v_max_f64");
     t.alias("v_max_num_f64", "v_max_f64");
     add_valu<([](double a) { return std::floor(a); })>(t, "v_floor_f64");
     add_valu<([](double a) { return std::ceil(a); })>(t, "v_ceil_f64");

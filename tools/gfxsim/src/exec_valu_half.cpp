@@ -56,6 +56,16 @@ void register_valu_half(OpTable& t) {
     t.alias("v_maxmin_num_f16", "v_maxmin_f16");
     add_valu<([](Half a, Half b, Half c) { return half_max(half_min(a, b), c); })>(t, "v_minmax_f16");
     t.alias("v_minmax_num_f16", "v_minmax_f16");
+    add_valu<([](Half a, Half b) { return half_minimum(a, b); })>(t, "v_minimum_f16");
+    add_valu<([](Half a, Half b) { return half_maximum(a, b); })>(t, "v_maximum_f16");
+    add_valu<([](Half a, Half b, Half c) { return half_minimum(half_minimum(a, b), c); })>(t,
+                                                                                           "v_minimum3_f16");
+    add_valu<([](Half a, Half b, Half c) { return half_maximum(half_maximum(a, b), c); })>(t,
+                                                                                           "v_maximum3_f16");
+    add_valu<([](Half a, Half b, Half c) { return half_maximum(half_minimum(a, b), c); })>(
+        t, "v_minimummaximum_f16");
+    add_valu<([](Half a, Half b, Half c) { return half_minimum(half_maximum(a, b), c); })>(
+        t, "v_maximumminimum_f16");
     add_unary<([](float v) { return std::floor(v); })>(t, "v_floor_f16");
     add_unary<([](float v) { return std::ceil(v); })>(t, "v_ceil_f16");
     add_unary<([](float v) { return std::trunc(v); })>(t, "v_trunc_f16");

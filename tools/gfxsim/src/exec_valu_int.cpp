@@ -278,6 +278,86 @@ void bits(OpTable& t) {
           {Type::kF16, Type::kF16, Type::kMask});
 }
 
+/// Sum of absolute differences of four bytes; with `masked` only where the byte of b is not 0.
+u32 sad_bytes(u32 a, u32 b, bool masked) {
+    u32 sum = 0;
+    for (int i = 0; i < 32; i += 8) {
+        const u32 x = a >> i & 0xff, y = b >> i & 0xff;
+        if (!masked || y) sum += x > y ? x - y : y - x;
+    }
+    return sum;
+}
+
+/// Four such sums for the bytes of `a` from 0, 1, 2 and 3 on, added to 16-bit accumulators.
+u64 sad_quad(u64 a, u32 b, u64 c, bool masked, bool saturate) {
+    u64 r = 0;
+    for (int i = 0; i < 4; ++i) {
+        u32 sum =
+            sad_bytes(static_cast<u32>(a >> (8 * i)), b, masked) + static_cast<u32>(c >> (16 * i) & 0xffff);
+        if (saturate) sum = std::min(sum, 0xffffu);
+        r |= u64{sum & 0xffff} << (16 * i);
+    }
+    return r;
+}
+
+/// The same with 32-bit accumulators: four registers.
+template <bool kSaturate>
+void mqsad_u32(Wave& w, const Inst& inst) {
+    LaneBuffer ta, tb;
+    const Source a = fetch<u64>(w, inst, 0, ta), b = fetch<u32>(w, inst, 1, tb);
+    const int c = inst.src[2].reg, d = inst.dst[0].reg;
+    for (u32 m = w.exec(); m; m &= m - 1) {
+        const int l = std::countr_zero(m);
+        const u64 bytes = u64{a.hi[l]} << 32 | a.lo[l];
+        u32 r[4];
+        for (int i = 0; i < 4; ++i) {
+            const u64 sum = u64{sad_bytes(static_cast<u32>(bytes >> (8 * i)), b.lo[l], true)} + w.v[c + i][l];
+            r[i] = kSaturate ? static_cast<u32>(std::min<u64>(sum, 0xffffffffu)) : static_cast<u32>(sum);
+        }
+        for (int i = 0; i < 4; ++i) w.v[d + i][l] = r[i];
+    }
+}
+
+void differences(OpTable& t) {
+    add_clampable<([](u32 a, u32 b, u32 c) { return sad_bytes(a, b, false) + c; }), ([](u32 a, u32 b, u32 c) {
+                      return saturated<u32>(i64{sad_bytes(a, b, false)} + c);
+                  })>(t, "v_sad_u8");
+    add_clampable<([](u32 a, u32 b, u32 c) { return (sad_bytes(a, b, false) << 16) + c; }),
+                  ([](u32 a, u32 b, u32 c) {
+                      return saturated<u32>((i64{sad_bytes(a, b, false)} << 16) + c);
+                  })>(t, "v_sad_hi_u8");
+    add_clampable<([](u32 a, u32 b, u32 c) { return sad_bytes(a, b, true) + c; }), ([](u32 a, u32 b, u32 c) {
+                      return saturated<u32>(i64{sad_bytes(a, b, true)} + c);
+                  })>(t, "v_msad_u8");
+    static constexpr auto kWords = [](u32 a, u32 b) {
+        const auto one = [](u32 x, u32 y) { return x > y ? x - y : y - x; };
+        return one(a & 0xffff, b & 0xffff) + one(a >> 16, b >> 16);
+    };
+    add_clampable<([](u32 a, u32 b, u32 c) { return kWords(a, b) + c; }), ([](u32 a, u32 b, u32 c) {
+                      return saturated<u32>(i64{kWords(a, b)} + c);
+                  })>(t, "v_sad_u16");
+    add_clampable<([](u64 a, u32 b, u64 c) { return sad_quad(a, b, c, false, false); }),
+                  ([](u64 a, u32 b, u64 c) { return sad_quad(a, b, c, false, true); })>(t,
+                                                                                        "v_qsad_pk_u16_u8");
+    add_clampable<([](u64 a, u32 b, u64 c) { return sad_quad(a, b, c, true, false); }),
+                  ([](u64 a, u32 b, u64 c) { return sad_quad(a, b, c, true, true); })>(t,
+                                                                                       "v_mqsad_pk_u16_u8");
+    t.add("v_mqsad_u32_u8", &mqsad_u32<false>, InstClass::kValu, Form::kPlain, {Type::kAny},
+          {Type::kB64, Type::kB32, Type::kAny})
+        .clamped = &mqsad_u32<true>;
+    add_valu<([](u32 a, u32 b, u32 c) {
+        u32 r = 0;
+        for (int i = 0; i < 32; i += 8) r |= ((a >> i & 0xff) + (b >> i & 0xff) + (c >> i & 1)) >> 1 << i;
+        return r;
+    })>(t, "v_lerp_u8");
+    add_valu<([](u32 a) {
+        const auto one = [](u32 v) {
+            return static_cast<u32>(std::clamp<i32>(static_cast<i16>(static_cast<u16>(v)), 0, 255));
+        };
+        return static_cast<u16>(one(a) | one(a >> 16) << 8);
+    })>(t, "v_sat_pk_u8_i16");
+}
+
 void sixteen(OpTable& t) {
     add_valu<([](u16 a) { return a; })>(t, "v_mov_b16");
     add_valu<([](u16 a, u16 b) { return static_cast<u16>(u32{a} * b); })>(t, "v_mul_lo_u16");
@@ -314,6 +394,7 @@ void register_valu_int(OpTable& t) {
     carries(t);
     bits(t);
     sixteen(t);
+    differences(t);
 }
 
 }  // namespace ckitchen::gfxsim

@@ -1,4 +1,4 @@
-// FLAT, GLOBAL, SCRATCH and the scratch use of MUBUF: loads, stores, atomics.
+// FLAT, GLOBAL, SCRATCH and MUBUF: loads, stores, atomics.
 #include <atomic>
 #include <bit>
 #include <cstring>
@@ -46,10 +46,17 @@ template <LoadKind kKind>
 void load(Wave& w, const Inst& inst) {
     constexpr uint32_t kBytes = load_bytes(kKind);
     LaneAddresses a;
-    vmem_addresses(w, inst, 0, 1, a);
-    const uint32_t exec = w.exec();
+    vmem_addresses(w, inst, a);
+    const uint32_t exec = a.lanes;
     const Operand& dst = inst.dst[0];
-    const bool fast = global_range_check(w, a, exec, kBytes, false);
+    const bool fast = global_range_check(w, a, kBytes, false);
+    for (uint32_t m = w.exec() & ~exec; m; m &= m - 1) {
+        const int l = std::countr_zero(m);
+        if constexpr (kBytes >= 4)
+            for (uint32_t k = 0; k < kBytes / 4; ++k) w.v[dst.reg + k][l] = 0;
+        else
+            place_loaded<kKind>(w.v[dst.reg][l], 0, dst.high);
+    }
     if constexpr (kBytes >= 4) {
         constexpr int kWords = kBytes / 4;
         uint32_t* d = w.v[dst.reg].data();
@@ -85,10 +92,10 @@ template <StoreKind kKind>
 void store(Wave& w, const Inst& inst) {
     constexpr uint32_t kBytes = store_bytes(kKind);
     LaneAddresses a;
-    vmem_addresses(w, inst, 0, 2, a);
-    const uint32_t exec = w.exec();
-    const Operand& data = inst.src[1];
-    const bool fast = global_range_check(w, a, exec, kBytes, true);
+    vmem_addresses(w, inst, a);
+    const uint32_t exec = a.lanes;
+    const Operand& data = inst.src[data_operand(inst)];
+    const bool fast = global_range_check(w, a, kBytes, true);
     const uint32_t* d = w.v[data.reg].data();
     constexpr int kWords = kBytes >= 4 ? kBytes / 4 : 1;
     const bool high = kKind == StoreKind::kB8High || kKind == StoreKind::kB16High || data.high;
@@ -104,30 +111,28 @@ void store(Wave& w, const Inst& inst) {
     }
 }
 
-/// MUBUF prints its data first, also for stores.
-template <StoreKind kKind>
-void buffer_store(Wave& w, const Inst& inst) {
-    constexpr uint32_t kBytes = store_bytes(kKind);
+/// Matrix operands from memory that is laid out the other way round.
+template <int kWords>
+void load_transposed(Wave& w, const Inst& inst) {
+    if (w.exec() != ~0u) raise(FaultKind::kExecNotFull, -1, "EXEC is " + hex(w.exec()));
     LaneAddresses a;
-    vmem_addresses(w, inst, 1, 2, a);
-    const Operand& data = inst.src[0];
-    constexpr int kWords = kBytes >= 4 ? kBytes / 4 : 1;
-    const bool high = kKind == StoreKind::kB8High || kKind == StoreKind::kB16High || data.high;
-    for (uint32_t m = w.exec(); m; m &= m - 1) {
-        const int l = std::countr_zero(m);
+    vmem_addresses(w, inst, a);
+    uint32_t words[kWords][kLanes];
+    for (int l = 0; l < kLanes; ++l) {
         uint32_t value[kWords];
-        for (int k = 0; k < kWords; ++k) value[k] = w.v[data.reg + k][l];
-        if (kBytes < 4 && high) value[0] >>= 16;
-        write_lane(w, a, kBytes, l, reinterpret_cast<const uint8_t*>(value));
+        read_lane(w, a, sizeof value, l, reinterpret_cast<uint8_t*>(value));
+        for (int k = 0; k < kWords; ++k) words[k][l] = value[k];
     }
+    transpose_lanes(words, kWords);
+    for (int k = 0; k < kWords; ++k) std::memcpy(w.v[inst.dst[0].reg + k].data(), words[k], sizeof words[k]);
 }
 
 /// Read-modify-write with operation F(old, data[, compare]); other host threads may hit the same address.
 template <class T, auto F, bool kCompare>
 void atomic(Wave& w, const Inst& inst) {
     LaneAddresses a;
-    vmem_addresses(w, inst, 0, 2, a);
-    const Operand& data = inst.src[1];
+    vmem_addresses(w, inst, a);
+    const Operand& data = inst.src[data_operand(inst)];
     constexpr int kWords = sizeof(T) / 4;
     const auto word = [&](int reg, int l) {
         if constexpr (sizeof(T) == 8)
@@ -135,7 +140,9 @@ void atomic(Wave& w, const Inst& inst) {
         else
             return w.v[reg][l];
     };
-    for (uint32_t m = w.exec(); m; m &= m - 1) {
+    for (uint32_t m = w.exec() & ~a.lanes; inst.dst_count && m; m &= m - 1)
+        for (int k = 0; k < kWords; ++k) w.v[inst.dst[0].reg + k][std::countr_zero(m)] = 0;
+    for (uint32_t m = a.lanes; m; m &= m - 1) {
         const int l = std::countr_zero(m);
         const T operand = word(data.reg, l);
         const T compare = kCompare ? word(data.reg + kWords, l) : T{};
@@ -182,8 +189,8 @@ void add_load(OpTable& t, const char* name) {
     t.add("scratch_load_" + n, &load<kKind>, InstClass::kScratch, Form::kScratch, {type},
           {Type::kB32, Type::kB32})
         .bytes = bytes;
-    t.add("buffer_load_" + n, &load<kKind>, InstClass::kScratch, Form::kBuffer, {type},
-          {Type::kB32, Type::kAny, Type::kB32})
+    t.add("buffer_load_" + n, &load<kKind>, InstClass::kVmemLoad, Form::kBuffer, {type},
+          {Type::kAny, Type::kAny, Type::kB32})
         .bytes = bytes;
 }
 
@@ -201,8 +208,8 @@ void add_store(OpTable& t, const char* name) {
     t.add("scratch_store_" + n, &store<kKind>, InstClass::kScratch, Form::kScratch, {},
           {Type::kB32, type, Type::kB32}, kFlagStore)
         .bytes = bytes;
-    t.add("buffer_store_" + n, &buffer_store<kKind>, InstClass::kScratch, Form::kBuffer, {},
-          {type, Type::kB32, Type::kAny, Type::kB32}, kFlagStore)
+    t.add("buffer_store_" + n, &store<kKind>, InstClass::kVmemStore, Form::kBuffer, {},
+          {type, Type::kAny, Type::kAny, Type::kB32}, kFlagStore)
         .bytes = bytes;
 }
 
@@ -217,6 +224,9 @@ void add_atomic(OpTable& t, std::initializer_list<const char*> names) {
             .bytes = sizeof(T);
         t.add("flat_atomic_" + n, &atomic<T, F, kCompare>, InstClass::kVmemAtomic, Form::kFlat, {old},
               {Type::kAny, type}, kFlagAtomic)
+            .bytes = sizeof(T);
+        t.add("buffer_atomic_" + n, &atomic<T, F, kCompare>, InstClass::kVmemAtomic, Form::kBuffer, {old},
+              {type, Type::kAny, Type::kAny, Type::kB32}, kFlagAtomic)
             .bytes = sizeof(T);
     }
 }
@@ -274,9 +284,23 @@ void register_vmem(OpTable& t) {
     add_atomic<u64, atomic_swap<u64>>(t, {"swap_x2", "swap_b64"});
     add_atomic<u32, atomic_cmpswap<u32>, true>(t, {"cmpswap", "cmpswap_b32"});
     add_atomic<u64, atomic_cmpswap<u64>, true>(t, {"cmpswap_x2", "cmpswap_b64"});
+    add_atomic<u32, atomic_sub_clamp>(t, {"csub", "csub_u32", "sub_clamp_u32"});
+    add_atomic<u32, atomic_cond_sub>(t, {"cond_sub_u32"});
     add_atomic<u32, atomic_float_add>(t, {"add_f32"});
-    add_atomic<u32, atomic_float_min>(t, {"fmin", "min_f32", "min_num_f32"});
-    add_atomic<u32, atomic_float_max>(t, {"fmax", "max_f32", "max_num_f32"});
+    add_atomic<u32, atomic_pk_add<Half>>(t, {"pk_add_f16"});
+    add_atomic<u32, atomic_pk_add<Bf16>>(t, {"pk_add_bf16"});
+    add_atomic<u32, atomic_float_min<float>>(t, {"fmin", "min_f32", "min_num_f32"});
+    add_atomic<u32, atomic_float_max<float>>(t, {"fmax", "max_f32", "max_num_f32"});
+    add_atomic<u64, atomic_float_min<double>>(t, {"fmin_x2"});
+    add_atomic<u64, atomic_float_max<double>>(t, {"fmax_x2"});
+    add_atomic<u32, atomic_float_cmpswap<float>, true>(t, {"fcmpswap", "cmpswap_f32"});
+    add_atomic<u64, atomic_float_cmpswap<double>, true>(t, {"fcmpswap_x2"});
+    t.add("global_load_tr_b64", &load_transposed<2>, InstClass::kVmemLoad, Form::kGlobal, {Type::kAny},
+          {Type::kAny, Type::kAny}, kFlagTranspose)
+        .bytes = 8;
+    t.add("global_load_tr_b128", &load_transposed<4>, InstClass::kVmemLoad, Form::kGlobal, {Type::kAny},
+          {Type::kAny, Type::kAny}, kFlagTranspose)
+        .bytes = 16;
 }
 
 }  // namespace ckitchen::gfxsim

@@ -1,4 +1,4 @@
-// Wave matrix multiply-accumulate, 16x16xK, of gfx11 and gfx12, dense.
+// Wave matrix multiply-accumulate, 16x16xK, of gfx11 and gfx12, dense and (gfx12) sparse.
 //
 // Layouts, with lane l and element width w bits, e = 32 / w elements a register:
 //   gfx11: A[i][k] in register k / e, lanes i and i + 16 alike; C/D[i][j] in register i / 2, lane 16 * (i %
@@ -7,22 +7,24 @@
 //          C/D[i][j] in register i % 8, lane 16 * (i / 8) + j.
 // B[k][j] lies as A with j for i. 16-bit accumulators: gfx11 uses one half of eight registers (op_sel[2]
 // picks), gfx12 packs rows in pairs into four.
+// Sparse: of each four elements along K, A holds two; four bits of the index register, low ones first, say
+// which: two bits each. The rest is as above.
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
-#if defined(__x86_64__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
 #include "float_ops.hpp"
-#include "fp8.hpp"
 #include "half.hpp"
 #include "op_table.hpp"
+#include "small_float.hpp"
 #include "valu.hpp"
-#include "wmma.hpp"
+#include "wmma_math.hpp"
 
 namespace ckitchen::gfxsim {
 namespace {
@@ -31,20 +33,10 @@ using u32 = uint32_t;
 using i32 = int32_t;
 using i64 = int64_t;
 
-constexpr int kSize = 16;
-
-enum class Element : uint8_t { kF16, kBf16, kIu8, kIu4, kFp8, kBf8 };
+enum class Element : uint8_t { kF16, kBf16, kInteger, kFp8, kBf8 };
 
 constexpr int element_bits(Element e) {
-    switch (e) {
-        case Element::kF16:
-        case Element::kBf16:
-            return 16;
-        case Element::kIu4:
-            return 4;
-        default:
-            return 8;
-    }
+    return e == Element::kF16 || e == Element::kBf16 ? 16 : 8;
 }
 
 void check_exec(const Wave& w) {
@@ -57,130 +49,117 @@ bool is_gfx12(const Wave& w) {
 
 /// gfx11 wants the upper half-wave to repeat the lower one in A and B.
 void check_duplicated(const Wave& w, const Operand& o, const char* name) {
+    u32 different[kTile] = {}, any = 0;
     for (int r = 0; r < o.words; ++r) {
         const u32* v = w.v[o.reg + r].data();
-        if (std::memcmp(v, v + kSize, kSize * sizeof(u32)) == 0) continue;
-        for (int l = 0; l < kSize; ++l)
-            if (v[l] != v[l + kSize])
-                raise(FaultKind::kWmmaLayout, l + kSize,
+        for (int l = 0; l < kTile; ++l) different[l] |= v[l] ^ v[l + kTile];
+    }
+    for (const u32 bits : different) any |= bits;
+    if (!any) return;
+    for (int r = 0; r < o.words; ++r) {
+        const u32* v = w.v[o.reg + r].data();
+        for (int l = 0; l < kTile; ++l)
+            if (v[l] != v[l + kTile])
+                raise(FaultKind::kWmmaLayout, l + kTile,
                       std::string(name) + " register v" + std::to_string(o.reg + r) + " holds " +
-                          hex(v[l + kSize]) + ", lane " + std::to_string(l) + " holds " + hex(v[l]));
+                          hex(v[l + kTile]) + ", lane " + std::to_string(l) + " holds " + hex(v[l]));
     }
 }
 
 /// Packed dwords of operand A or B: row (or column) i, dword index d along K.
 template <int kDwords>
-void gather_dwords(const Wave& w, const Operand& o, u32 (&out)[kDwords][kSize]) {
+void gather_dwords(const Wave& w, const Operand& o, u32 (&out)[kDwords][kTile]) {
     if (is_gfx12(w)) {
-        for (int d = 0; d < kDwords; ++d) {
-            const int half = d / (kDwords / 2 ? kDwords / 2 : 1), reg = d % (kDwords / 2 ? kDwords / 2 : 1);
-            std::memcpy(out[d], w.v[o.reg + reg].data() + kSize * half, sizeof out[d]);
-        }
+        constexpr int kHalf = kDwords / 2;
+        for (int d = 0; d < kDwords; ++d)
+            std::memcpy(out[d], w.v[o.reg + d % kHalf].data() + kTile * (d / kHalf), sizeof out[d]);
     } else {
         for (int d = 0; d < kDwords; ++d) std::memcpy(out[d], w.v[o.reg + d].data(), sizeof out[d]);
     }
 }
 
-/// Start of row i of a 32-bit C or D: 16 columns in consecutive lanes.
-u32* row(Wave& w, int reg, int i, bool gfx12) {
-    return gfx12 ? w.v[reg + i % 8].data() + kSize * (i / 8) : w.v[reg + i / 2].data() + kSize * (i % 2);
-}
-
-/// The 16 rows of a 32-bit C or D: row i starts at base + offset[i].
-template <class T>
-struct Rows {
-    T* base;
-    const u32* offset;
-    T* operator[](int i) const { return base + offset[i]; }
-};
-
 constexpr u32 kRowsGfx11[] = {0, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240};
 constexpr u32 kRowsGfx12[] = {0, 32, 64, 96, 128, 160, 192, 224, 16, 48, 80, 112, 144, 176, 208, 240};
-constexpr u32 kSameRow[kSize] = {};
+constexpr u32 kSameRow[kTile] = {};
 
-void load_c(Wave& w, const Operand& c, u32 (&out)[kSize][kSize]) {
-    const bool gfx12 = is_gfx12(w);
-    for (int i = 0; i < kSize; ++i) {
-        if (c.kind == OperandKind::kVgpr) {
-            std::memcpy(out[i], row(w, c.reg, i, gfx12), sizeof out[i]);
+/// A tile of the host's, row after row.
+struct alignas(64) Tile {
+    u32 at[kTile][kTile];
+    Rows<const u32> rows() const { return {at[0], kRowsGfx11}; }
+    Rows<u32> rows() { return {at[0], kRowsGfx11}; }
+};
+
+/// Signs of 16-bit elements: neg_lo and neg_hi negate the even and the odd ones.
+template <int kDwords>
+void negate_elements(const Inst& inst, int index, u32 (&m)[kDwords][kTile]) {
+    const u32 flip = (inst.neg_lo >> index & 1 ? 0x8000u : 0) | (inst.neg_hi >> index & 1 ? 0x80000000u : 0);
+    if (!flip) return;
+    for (auto& row : m)
+        for (u32& v : row) v ^= flip;
+}
+
+/// A and B of one instruction as dense dwords along K.
+template <int kBits, int kDepth, bool kSparse>
+struct Factors {
+    static constexpr int kDwords = kDepth * kBits / 32;
+    alignas(64) u32 a[kDwords][kTile];
+    alignas(64) u32 b[kDwords][kTile];
+    // Second elements whose index is that of the first: the two products add up.
+    alignas(64) u32 again[kDwords][kTile];
+    bool twice = false;
+
+    void load(const Wave& w, const Inst& inst, bool floating) {
+        check_exec(w);
+        if (!is_gfx12(w)) {
+            check_duplicated(w, inst.src[0], "A");
+            check_duplicated(w, inst.src[1], "B");
+        }
+        gather_dwords(w, inst.src[1], b);
+        if (floating && kBits == 16) negate_elements(inst, 1, b);
+        if constexpr (kSparse) {
+            u32 kept[kDwords / 2][kTile];
+            gather_dwords(w, inst.src[0], kept);
+            if (floating && kBits == 16) negate_elements(inst, 0, kept);
+            expand(kept, w.v[inst.src[2].reg].data(), inst.extra ? 16 : 0);
         } else {
-            const u32 v = c.kind == OperandKind::kConst ? c.lanes[0] : w.s[c.reg];
-            for (int j = 0; j < kSize; ++j) out[i][j] = v;
+            gather_dwords(w, inst.src[0], a);
+            if (floating && kBits == 16) negate_elements(inst, 0, a);
         }
     }
-}
 
-void store_d(Wave& w, const Operand& d, const u32 (&in)[kSize][kSize]) {
-    const bool gfx12 = is_gfx12(w);
-    for (int i = 0; i < kSize; ++i) std::memcpy(row(w, d.reg, i, gfx12), in[i], sizeof in[i]);
-}
+  private:
+    void expand(const u32 (&kept)[kDwords / 2][kTile], const u32* index, int shift) {
+        constexpr int kPer = 32 / kBits, kHalfDepth = kDepth / 2;
+        constexpr u32 kMask = (1u << kBits) - 1;
+        std::memset(a, 0, sizeof a);
+        for (int half = 0; half < 2; ++half)
+            for (int i = 0; i < kTile; ++i) {
+                const u32 positions = index[kTile * half + i] >> shift;
+                for (int n = 0; n < kHalfDepth / 2; ++n) {
+                    const u32 element =
+                        kept[half * kDwords / 4 + n / kPer][i] >> (kBits * (n % kPer)) & kMask;
+                    const int k = kHalfDepth * half + n / 2 * 4 + static_cast<int>(positions >> (2 * n) & 3);
+                    const u32 first = positions >> (2 * (n & ~1)) & 3, own = positions >> (2 * n) & 3;
+                    auto* m = a;
+                    if (n % 2 && own == first) {
+                        if (!twice) std::memset(again, 0, sizeof again);
+                        twice = true;
+                        m = again;
+                    }
+                    m[k / kPer][i] |= element << (kBits * (k % kPer));
+                }
+            }
+    }
+};
 
 // ---- integers ----
 
-/// Element pairs along K as two int16 in a dword: out[p][i] holds k = 2p and 2p + 1 of row i.
-template <int kBits, int kDwords>
-void widen_pairs(const u32 (&in)[kDwords][kSize], bool is_signed, u32 (&out)[kDwords * 16 / kBits][kSize]) {
-    constexpr int kPairs = 16 / kBits;
-    constexpr u32 kMask = (1u << kBits) - 1;
-    for (int d = 0; d < kDwords; ++d)
-        for (int p = 0; p < kPairs; ++p)
-            for (int i = 0; i < kSize; ++i) {
-                const u32 word = in[d][i] >> (2 * kBits * p);
-                i32 lo = static_cast<i32>(word & kMask), hi = static_cast<i32>(word >> kBits & kMask);
-                if (is_signed) {
-                    lo = static_cast<i32>(static_cast<u32>(lo) << (32 - kBits)) >> (32 - kBits);
-                    hi = static_cast<i32>(static_cast<u32>(hi) << (32 - kBits)) >> (32 - kBits);
-                }
-                out[d * kPairs + p][i] = (static_cast<u32>(lo) & 0xffffu) | static_cast<u32>(hi) << 16;
-            }
-}
-
-constexpr int kRowBlock = 4;  // rows whose sums stay in host registers at once
-
-/// d = a * b + c for rows i to i + 3: `pairs` dwords of two int16 each, broadcast from `a`, against the 16
-/// columns of `b`. c[r] and d[r] are row i + r.
-template <int kPairs>
-inline void integer_rows(const u32 (&a)[kPairs][kSize], const u32 (&b)[kPairs][kSize], int i,
-                         const u32* const (&c)[kRowBlock], u32* const (&d)[kRowBlock]) {
-#if defined(__AVX2__)
-    __m256i lo[kRowBlock], hi[kRowBlock];
-    for (int r = 0; r < kRowBlock; ++r) {
-        lo[r] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(c[r]));
-        hi[r] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(c[r] + 8));
-    }
-    for (int p = 0; p < kPairs; ++p) {
-        const __m256i y0 = _mm256_load_si256(reinterpret_cast<const __m256i*>(b[p]));
-        const __m256i y1 = _mm256_load_si256(reinterpret_cast<const __m256i*>(b[p] + 8));
-        for (int r = 0; r < kRowBlock; ++r) {
-            const __m256i x = _mm256_set1_epi32(static_cast<i32>(a[p][i + r]));
-            lo[r] = _mm256_add_epi32(lo[r], _mm256_madd_epi16(x, y0));
-            hi[r] = _mm256_add_epi32(hi[r], _mm256_madd_epi16(x, y1));
-        }
-    }
-    for (int r = 0; r < kRowBlock; ++r) {
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(d[r]), lo[r]);
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(d[r] + 8), hi[r]);
-    }
-#else
-    for (int r = 0; r < kRowBlock; ++r)
-        for (int j = 0; j < kSize; ++j) {
-            u32 sum = c[r][j];
-            for (int p = 0; p < kPairs; ++p)
-                sum += static_cast<u32>(static_cast<int16_t>(a[p][i + r]) * static_cast<int16_t>(b[p][j])) +
-                       static_cast<u32>(static_cast<int16_t>(a[p][i + r] >> 16) *
-                                        static_cast<int16_t>(b[p][j] >> 16));
-            d[r][j] = sum;
-        }
-#endif
-}
-
-#if defined(__x86_64__)
 /// Four-bit elements along K as bytes.
 template <int kDwords>
-void widen_bytes(const u32 (&in)[kDwords][kSize], bool is_signed, u32 (&out)[2 * kDwords][kSize]) {
+void widen_bytes(const u32 (&in)[kDwords][kTile], bool is_signed, u32 (&out)[2 * kDwords][kTile]) {
     for (int d = 0; d < kDwords; ++d)
         for (int half = 0; half < 2; ++half)
-            for (int i = 0; i < kSize; ++i) {
+            for (int i = 0; i < kTile; ++i) {
                 const u32 word = in[d][i] >> (16 * half);
                 u32 bytes = (word & 0xf) | (word & 0xf0) << 4 | (word & 0xf00) << 8 | (word & 0xf000) << 12;
                 // Bit 3 of each byte repeated above it.
@@ -189,158 +168,112 @@ void widen_bytes(const u32 (&in)[kDwords][kSize], bool is_signed, u32 (&out)[2 *
             }
 }
 
-/// As integer_rows for all rows, with dwords of four bytes. The host's instruction multiplies an unsigned by
-/// a signed byte: b is moved into the unsigned range by adding 128 where it is signed, a into the signed
-/// range by subtracting 128 where it is unsigned, and what that adds to the sums is taken off again:
-///   (b + p)(a - q) = ab + p(a - q) - q(b + p) + pq  summed over k, with p and q either 0 or 128.
-template <int kDwords>
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void integer_dot_bytes(
-    const u32 (&a)[kDwords][kSize], const u32 (&b)[kDwords][kSize], bool signed_a, bool signed_b,
-    Rows<const u32> c, Rows<u32> d) {
-    const __m512i high = _mm512_set1_epi32(static_cast<i32>(0x80808080u));
-    const __m512i ones = _mm512_set1_epi32(0x01010101);
-    alignas(64) u32 x[kDwords][kSize], correction[kSize];
-    __m512i y[kDwords];
-    __m512i row_sums = _mm512_setzero_si512(), column_sums = _mm512_setzero_si512();
-    for (int k = 0; k < kDwords; ++k) {
-        __m512i v = _mm512_loadu_si512(a[k]);
-        if (!signed_a) v = _mm512_xor_si512(v, high);
-        _mm512_store_si512(x[k], v);
-        row_sums = _mm512_dpbusd_epi32(row_sums, ones, v);
-        y[k] = _mm512_loadu_si512(b[k]);
-        if (signed_b) y[k] = _mm512_xor_si512(y[k], high);
-        column_sums = _mm512_dpbusd_epi32(column_sums, y[k], ones);
-    }
-    // GCC 12 warns of its own header in the unmasked shift.
-    // Columns: + q * sum(b + p) - K * p * q; rows: - p * sum(a - q).
-    __m512i columns = _mm512_setzero_si512();
-    if (!signed_a) {
-        columns = _mm512_maskz_slli_epi32(0xffff, column_sums, 7);
-        if (signed_b) columns = _mm512_sub_epi32(columns, _mm512_set1_epi32(4 * kDwords * 128 * 128));
-    }
-    _mm512_store_si512(correction,
-                       signed_b ? _mm512_maskz_slli_epi32(0xffff, row_sums, 7) : _mm512_setzero_si512());
-    for (int i = 0; i < kSize; ++i) {
-        __m512i sum = _mm512_add_epi32(_mm512_loadu_si512(c[i]), columns);
-        sum = _mm512_sub_epi32(sum, _mm512_set1_epi32(static_cast<i32>(correction[i])));
-        for (int k = 0; k < kDwords; ++k)
-            sum = _mm512_dpbusd_epi32(sum, y[k], _mm512_set1_epi32(static_cast<i32>(x[k][i])));
-        _mm512_storeu_si512(d[i], sum);
-    }
-}
-#endif
-
-/// Whether the host has what integer_dot_bytes needs.
-bool host_has_dot_bytes() {
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
-#else
-    return false;
-#endif
-}
-
 void saturate_row(const u32* c, const u32* product, u32* d) {
-    for (int j = 0; j < kSize; ++j) {
+    for (int j = 0; j < kTile; ++j) {
         const i64 v = i64{static_cast<i32>(c[j])} + static_cast<i32>(product[j]);
         d[j] = static_cast<u32>(static_cast<i32>(std::min<i64>(std::max<i64>(v, INT32_MIN), INT32_MAX)));
     }
 }
 
-template <int kBits, int kDepth>
-void wmma_integer(Wave& w, const Inst& inst) {
-    check_exec(w);
-    constexpr int kDwords = kDepth * kBits / 32;
-    constexpr int kPairs = kDepth / 2;
-    if (!is_gfx12(w)) {
-        check_duplicated(w, inst.src[0], "A");
-        check_duplicated(w, inst.src[1], "B");
+/// d = m * b + c with elements of 4 or 8 bits.
+template <int kBits, int kDwords>
+void multiply_integers(const u32 (&m)[kDwords][kTile], const u32 (&b)[kDwords][kTile], bool signed_a,
+                       bool signed_b, const Rows<const u32>& c, const Rows<u32>& d) {
+    if constexpr (kBits == 8) {
+        multiply_bytes(m, b, kDwords, signed_a, signed_b, c, d);
+    } else {
+        alignas(64) u32 m8[2 * kDwords][kTile], b8[2 * kDwords][kTile];
+        widen_bytes(m, signed_a, m8);
+        widen_bytes(b, signed_b, b8);
+        multiply_bytes(m8, b8, 2 * kDwords, signed_a, signed_b, c, d);
     }
-    static constexpr u32 kZero[kSize] = {};
-    alignas(64) u32 a[kDwords][kSize], b[kDwords][kSize];
-    gather_dwords(w, inst.src[0], a);
-    gather_dwords(w, inst.src[1], b);
+}
+
+/// Rows of a 32-bit C: registers, or one value for all.
+Rows<const u32> addend_rows(const Wave& w, const Operand& c, u32 (&constant)[kTile]) {
+    if (c.kind == OperandKind::kVgpr) return {w.v[c.reg].data(), is_gfx12(w) ? kRowsGfx12 : kRowsGfx11};
+    for (u32& v : constant) v = c.kind == OperandKind::kConst ? c.lanes[0] : w.s[c.reg];
+    return {constant, kSameRow};
+}
+
+template <int kBits, int kDepth, bool kSparse>
+void matrix_integer(Wave& w, const Inst& inst) {
+    Factors<kBits, kDepth, kSparse> f;
+    f.load(w, inst, false);
     const bool signed_a = inst.neg_lo & 1, signed_b = inst.neg_lo & 2;
-    const Operand& c = inst.src[2];
-    const bool gfx12 = is_gfx12(w);
-    alignas(64) u32 constant[kSize] = {}, products[kSize][kSize];
-    if (c.kind != OperandKind::kVgpr)
-        for (u32& v : constant) v = c.kind == OperandKind::kConst ? c.lanes[0] : w.s[c.reg];
-    const u32* in_registers = gfx12 ? kRowsGfx12 : kRowsGfx11;
-    const Rows<const u32> from = c.kind == OperandKind::kVgpr
-                                     ? Rows<const u32>{w.v[c.reg].data(), in_registers}
-                                     : Rows<const u32>{constant, kSameRow};
-    const Rows<u32> to{w.v[inst.dst[0].reg].data(), in_registers};
-    // Before saturation the products alone: rows in memory lie as on gfx11.
-    const Rows<const u32> addend = inst.clamp ? Rows<const u32>{kZero, kSameRow} : from;
-    const Rows<u32> sum = inst.clamp ? Rows<u32>{products[0], kRowsGfx11} : to;
-#if defined(__x86_64__)
-    if (wide_dot_products()) {
-        if constexpr (kBits == 8) {
-            integer_dot_bytes(a, b, signed_a, signed_b, addend, sum);
-        } else {
-            alignas(64) u32 a8[kDepth / 4][kSize], b8[kDepth / 4][kSize];
-            widen_bytes(a, signed_a, a8);
-            widen_bytes(b, signed_b, b8);
-            integer_dot_bytes(a8, b8, signed_a, signed_b, addend, sum);
-        }
-    } else
-#endif
-    {
-        alignas(64) u32 a16[kPairs][kSize], b16[kPairs][kSize];
-        widen_pairs<kBits>(a, signed_a, a16);
-        widen_pairs<kBits>(b, signed_b, b16);
-        for (int i = 0; i < kSize; i += kRowBlock)
-            integer_rows(a16, b16, i, {addend[i], addend[i + 1], addend[i + 2], addend[i + 3]},
-                         {sum[i], sum[i + 1], sum[i + 2], sum[i + 3]});
+    alignas(64) u32 constant[kTile];
+    const Rows<const u32> from = addend_rows(w, inst.src[kSparse ? 3 : 2], constant);
+    const Rows<u32> to{w.v[inst.dst[0].reg].data(), is_gfx12(w) ? kRowsGfx12 : kRowsGfx11};
+    if (!inst.clamp) {
+        multiply_integers<kBits>(f.a, f.b, signed_a, signed_b, from, to);
+        if (f.twice) multiply_integers<kBits>(f.again, f.b, signed_a, signed_b, {to.base, to.offset}, to);
+        return;
     }
-    if (inst.clamp)
-        for (int i = 0; i < kSize; ++i) saturate_row(from[i], products[i], to[i]);
+    // Before saturation the products alone.
+    static constexpr u32 kZero[kTile] = {};
+    Tile products;
+    multiply_integers<kBits>(f.a, f.b, signed_a, signed_b, {kZero, kSameRow}, products.rows());
+    if (f.twice)
+        multiply_integers<kBits>(f.again, f.b, signed_a, signed_b, std::as_const(products).rows(),
+                                 products.rows());
+    for (int i = 0; i < kTile; ++i) saturate_row(from[i], products.at[i], to[i]);
 }
 
 // ---- floating point ----
 
+/// Element as the bits of a float32.
 template <Element kElement>
-float decode_element(u32 word, int index) {
-    if constexpr (kElement == Element::kF16)
-        return to_float(Half{static_cast<uint16_t>(word >> (16 * index))});
-    else if constexpr (kElement == Element::kBf16)
+inline u32 decode_element(u32 v) {
+    if constexpr (kElement == Element::kF16) {
+        return widen_float<5, 10, true>(v & 0xffffu);
+    } else if constexpr (kElement == Element::kBf16) {
         // The matrix unit is expected to flush bfloat16 denormals, as the dot instructions are documented to
         // do.
-        return flush_denormal(to_float(Bf16{static_cast<uint16_t>(word >> (16 * index))}));
-    else if constexpr (kElement == Element::kFp8)
-        return decode_fp8(static_cast<uint8_t>(word >> (8 * index)));
-    else
-        return decode_bf8(static_cast<uint8_t>(word >> (8 * index)));
-}
-
-/// out[k][i] as float32; neg_lo and neg_hi negate the even and the odd elements of 16-bit types.
-template <Element kElement, int kDwords>
-void decode_matrix(const Wave& w, const Inst& inst, int index, float (*out)[kSize]) {
-    u32 raw[kDwords][kSize];
-    gather_dwords(w, inst.src[index], raw);
-    constexpr int kPer = 32 / element_bits(kElement);
-    for (int d = 0; d < kDwords; ++d)
-        for (int e = 0; e < kPer; ++e) {
-            const bool negate = kPer == 2 && ((e ? inst.neg_hi : inst.neg_lo) >> index & 1);
-            for (int i = 0; i < kSize; ++i) {
-                const float v = decode_element<kElement>(raw[d][i], e);
-                out[d * kPer + e][i] = negate ? -v : v;
-            }
-        }
-}
-
-/// sum[i][j] += a * b in float32, one fused step per k. The hardware's summation order is not documented.
-template <int kDepth>
-void multiply(const float (*a)[kSize], const float (*b)[kSize], float (&sum)[kSize][kSize]) {
-    for (int i = 0; i < kSize; ++i) {
-        float* s = sum[i];
-        for (int k = 0; k < kDepth; ++k) {
-            const float x = a[k][i];
-            const float* y = b[k];
-            for (int j = 0; j < kSize; ++j) s[j] = std::fma(x, y[j], s[j]);
-        }
+        const u32 bits = v << 16;
+        return bits & 0x7f800000u ? bits : bits & 0x80000000u;
+    } else if constexpr (kElement == Element::kFp8) {
+        return widen_float<4, 3, false>(v & 0xffu);
+    } else {
+        return widen_float<5, 2, true>(v & 0xffu);
     }
+}
+
+/// Packed dwords to float32, out[k][i].
+template <Element kElement, int kDwords>
+void decode_matrix(const u32 (&in)[kDwords][kTile], float (*out)[kTile]) {
+    constexpr int kBits = element_bits(kElement), kPer = 32 / kBits;
+#if defined(__AVX2__) && defined(__F16C__)
+    if constexpr (kElement == Element::kF16) {
+        const __m256i low = _mm256_set1_epi32(0xffff);
+        for (int d = 0; d < kDwords; ++d)
+            for (int i = 0; i < kTile; i += 8) {
+                const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in[d] + i));
+                const __m256i both = _mm256_permute4x64_epi64(
+                    _mm256_packus_epi32(_mm256_and_si256(v, low), _mm256_srli_epi32(v, 16)), 0xd8);
+                _mm256_storeu_ps(out[2 * d] + i, _mm256_cvtph_ps(_mm256_castsi256_si128(both)));
+                _mm256_storeu_ps(out[2 * d + 1] + i, _mm256_cvtph_ps(_mm256_extracti128_si256(both, 1)));
+            }
+        return;
+    }
+#endif
+    for (int d = 0; d < kDwords; ++d)
+        for (int e = 0; e < kPer; ++e)
+            for (int i = 0; i < kTile; ++i)
+                out[d * kPer + e][i] =
+                    std::bit_cast<float>(decode_element<kElement>(in[d][i] >> (kBits * e)));
+}
+
+/// The product of the factors plus the accumulators.
+template <Element kA, Element kB, int kDepth, bool kSparse>
+void multiply_decoded(const Factors<element_bits(kA), kDepth, kSparse>& f, const Rows<const u32>& c,
+                      const Rows<u32>& d) {
+    alignas(64) float a[kDepth][kTile], b[kDepth][kTile];
+    decode_matrix<kA>(f.a, a);
+    decode_matrix<kB>(f.b, b);
+    multiply_floats(a, b, kDepth, c, d);
+    if (!f.twice) return;
+    decode_matrix<kA>(f.again, a);
+    multiply_floats(a, b, kDepth, {d.base, d.offset}, d);
 }
 
 float modify_c(const Inst& inst, float v) {
@@ -349,25 +282,25 @@ float modify_c(const Inst& inst, float v) {
     return v;
 }
 
-template <Element kA, Element kB>
-void wmma_f32(Wave& w, const Inst& inst) {
-    check_exec(w);
-    constexpr int kDwords = element_bits(kA) == 16 ? 8 : 4;
-    if (!is_gfx12(w)) {
-        check_duplicated(w, inst.src[0], "A");
-        check_duplicated(w, inst.src[1], "B");
+template <Element kA, Element kB, int kDepth, bool kSparse>
+void matrix_f32(Wave& w, const Inst& inst) {
+    Factors<element_bits(kA), kDepth, kSparse> f;
+    f.load(w, inst, true);
+    alignas(64) u32 constant[kTile];
+    Rows<const u32> from = addend_rows(w, inst.src[kSparse ? 3 : 2], constant);
+    const Rows<u32> to{w.v[inst.dst[0].reg].data(), is_gfx12(w) ? kRowsGfx12 : kRowsGfx11};
+    Tile modified;
+    if ((inst.neg_lo | inst.neg_hi) & 4) {
+        for (int i = 0; i < kTile; ++i)
+            for (int j = 0; j < kTile; ++j)
+                modified.at[i][j] = std::bit_cast<u32>(modify_c(inst, std::bit_cast<float>(from[i][j])));
+        from = std::as_const(modified).rows();
     }
-    alignas(64) float a[kSize][kSize], b[kSize][kSize], sum[kSize][kSize];
-    decode_matrix<kA, kDwords>(w, inst, 0, a);
-    decode_matrix<kB, kDwords>(w, inst, 1, b);
-    u32 c[kSize][kSize];
-    load_c(w, inst.src[2], c);
-    for (int i = 0; i < kSize; ++i)
-        for (int j = 0; j < kSize; ++j) sum[i][j] = modify_c(inst, std::bit_cast<float>(c[i][j]));
-    multiply<kSize>(a, b, sum);
-    for (int i = 0; i < kSize; ++i)
-        for (int j = 0; j < kSize; ++j) c[i][j] = std::bit_cast<u32>(apply_output_modifiers(sum[i][j], inst));
-    store_d(w, inst.dst[0], c);
+    multiply_decoded<kA, kB, kDepth, kSparse>(f, from, to);
+    if (!inst.clamp) return;
+    for (int i = 0; i < kTile; ++i)
+        for (int j = 0; j < kTile; ++j)
+            to[i][j] = std::bit_cast<u32>(apply_output_modifiers(std::bit_cast<float>(to[i][j]), inst));
 }
 
 /// Location of 16-bit accumulator [i][j]: register offset, lane, high half.
@@ -377,38 +310,33 @@ struct Accumulator16 {
 };
 
 Accumulator16 locate16(bool gfx12, int i, int j, bool select_high) {
-    if (gfx12) return {(i / 2) % 4, kSize * (i / 8) + j, i % 2 == 1};
-    return {i / 2, kSize * (i % 2) + j, select_high};
+    if (gfx12) return {(i / 2) % 4, kTile * (i / 8) + j, i % 2 == 1};
+    return {i / 2, kTile * (i % 2) + j, select_high};
 }
 
-template <Element kElement>
-void wmma_16bit(Wave& w, const Inst& inst) {
-    check_exec(w);
-    const bool gfx12 = is_gfx12(w);
-    if (!gfx12) {
-        check_duplicated(w, inst.src[0], "A");
-        check_duplicated(w, inst.src[1], "B");
-    }
-    alignas(64) float a[kSize][kSize], b[kSize][kSize], sum[kSize][kSize];
-    decode_matrix<kElement, 8>(w, inst, 0, a);
-    decode_matrix<kElement, 8>(w, inst, 1, b);
-    const Operand& c = inst.src[2];
-    const bool high = inst.op_sel & 4;
-    for (int i = 0; i < kSize; ++i)
-        for (int j = 0; j < kSize; ++j) {
+template <Element kElement, int kDepth, bool kSparse>
+void matrix_16bit(Wave& w, const Inst& inst) {
+    Factors<16, kDepth, kSparse> f;
+    f.load(w, inst, true);
+    const bool gfx12 = is_gfx12(w), high = inst.op_sel & 4;
+    const Operand& c = inst.src[kSparse ? 3 : 2];
+    Tile sum;
+    for (int i = 0; i < kTile; ++i)
+        for (int j = 0; j < kTile; ++j) {
             const Accumulator16 at = locate16(gfx12, i, j, high);
             u32 word = c.kind == OperandKind::kVgpr    ? w.v[c.reg + at.reg][at.lane]
                        : c.kind == OperandKind::kConst ? c.lanes[0]
                                                        : w.s[c.reg];
             if (c.kind == OperandKind::kVgpr && at.high) word >>= 16;
-            sum[i][j] = modify_c(inst, decode_element<kElement>(word, 0));
+            sum.at[i][j] =
+                std::bit_cast<u32>(modify_c(inst, std::bit_cast<float>(decode_element<kElement>(word))));
         }
-    multiply<kSize>(a, b, sum);
-    for (int i = 0; i < kSize; ++i)
-        for (int j = 0; j < kSize; ++j) {
+    multiply_decoded<kElement, kElement, kDepth, kSparse>(f, std::as_const(sum).rows(), sum.rows());
+    for (int i = 0; i < kTile; ++i)
+        for (int j = 0; j < kTile; ++j) {
             const Accumulator16 at = locate16(gfx12, i, j, high);
             u32& d = w.v[inst.dst[0].reg + at.reg][at.lane];
-            const float v = apply_output_modifiers(sum[i][j], inst);
+            const float v = apply_output_modifiers(std::bit_cast<float>(sum.at[i][j]), inst);
             const u32 bits = kElement == Element::kF16 ? to_half(v).bits : to_bf16(v).bits;
             d = at.high ? (d & 0xffffu) | bits << 16 : (d & 0xffff0000u) | bits;
         }
@@ -419,25 +347,41 @@ void add(OpTable& t, const char* name, Handler fn, Type c = Type::kAny) {
           kFlagPackedMods | kFlagIntClamp);
 }
 
-}  // namespace
-
-bool& wide_dot_products() {
-    static bool use = host_has_dot_bytes();
-    return use;
+/// The destination is the accumulator as well; the third operand is the index.
+void add_sparse(OpTable& t, const char* name, Handler fn) {
+    t.add(name, fn, InstClass::kWmma, Form::kFmac, {Type::kAny}, {Type::kAny, Type::kAny, Type::kB32},
+          kFlagPackedMods | kFlagIntClamp);
 }
 
+template <Element kA, Element kB>
+void add_8bit_floats(OpTable& t, const std::string& types) {
+    add(t, ("v_wmma_f32_16x16x16_" + types).c_str(), &matrix_f32<kA, kB, 16, false>);
+    add_sparse(t, ("v_swmmac_f32_16x16x32_" + types).c_str(), &matrix_f32<kA, kB, 32, true>);
+}
+
+}  // namespace
+
 void register_wmma(OpTable& t) {
-    add(t, "v_wmma_i32_16x16x16_iu8", &wmma_integer<8, 16>);
-    add(t, "v_wmma_i32_16x16x16_iu4", &wmma_integer<4, 16>);
-    add(t, "v_wmma_i32_16x16x32_iu4", &wmma_integer<4, 32>);
-    add(t, "v_wmma_f32_16x16x16_f16", &wmma_f32<Element::kF16, Element::kF16>);
-    add(t, "v_wmma_f32_16x16x16_bf16", &wmma_f32<Element::kBf16, Element::kBf16>);
-    add(t, "v_wmma_f16_16x16x16_f16", &wmma_16bit<Element::kF16>, Type::kPkF16);
-    add(t, "v_wmma_bf16_16x16x16_bf16", &wmma_16bit<Element::kBf16>, Type::kPkBf16);
-    add(t, "v_wmma_f32_16x16x16_fp8_fp8", &wmma_f32<Element::kFp8, Element::kFp8>);
-    add(t, "v_wmma_f32_16x16x16_fp8_bf8", &wmma_f32<Element::kFp8, Element::kBf8>);
-    add(t, "v_wmma_f32_16x16x16_bf8_fp8", &wmma_f32<Element::kBf8, Element::kFp8>);
-    add(t, "v_wmma_f32_16x16x16_bf8_bf8", &wmma_f32<Element::kBf8, Element::kBf8>);
+    constexpr Element kF16 = Element::kF16, kBf16 = Element::kBf16, kFp8 = Element::kFp8,
+                      kBf8 = Element::kBf8;
+    add(t, "v_wmma_i32_16x16x16_iu8", &matrix_integer<8, 16, false>);
+    add(t, "v_wmma_i32_16x16x16_iu4", &matrix_integer<4, 16, false>);
+    add(t, "v_wmma_i32_16x16x32_iu4", &matrix_integer<4, 32, false>);
+    add(t, "v_wmma_f32_16x16x16_f16", &matrix_f32<kF16, kF16, 16, false>);
+    add(t, "v_wmma_f32_16x16x16_bf16", &matrix_f32<kBf16, kBf16, 16, false>);
+    add(t, "v_wmma_f16_16x16x16_f16", &matrix_16bit<kF16, 16, false>, Type::kPkF16);
+    add(t, "v_wmma_bf16_16x16x16_bf16", &matrix_16bit<kBf16, 16, false>, Type::kPkBf16);
+    add_8bit_floats<kFp8, kFp8>(t, "fp8_fp8");
+    add_8bit_floats<kFp8, kBf8>(t, "fp8_bf8");
+    add_8bit_floats<kBf8, kFp8>(t, "bf8_fp8");
+    add_8bit_floats<kBf8, kBf8>(t, "bf8_bf8");
+    add_sparse(t, "v_swmmac_i32_16x16x32_iu8", &matrix_integer<8, 32, true>);
+    add_sparse(t, "v_swmmac_i32_16x16x32_iu4", &matrix_integer<4, 32, true>);
+    add_sparse(t, "v_swmmac_i32_16x16x64_iu4", &matrix_integer<4, 64, true>);
+    add_sparse(t, "v_swmmac_f32_16x16x32_f16", &matrix_f32<kF16, kF16, 32, true>);
+    add_sparse(t, "v_swmmac_f32_16x16x32_bf16", &matrix_f32<kBf16, kBf16, 32, true>);
+    add_sparse(t, "v_swmmac_f16_16x16x32_f16", &matrix_16bit<kF16, 32, true>);
+    add_sparse(t, "v_swmmac_bf16_16x16x32_bf16", &matrix_16bit<kBf16, 32, true>);
 }
 
 }  // namespace ckitchen::gfxsim

@@ -71,7 +71,81 @@ void scratch_write(Wave& w, uint32_t address, uint32_t bytes, int lane, const ui
     for (uint32_t i = 0; i < bytes; ++i) *scratch_byte(w, address + i, lane) = in[i];
 }
 
-void vmem_addresses(Wave& w, const Inst& inst, int vaddr, int saddr, LaneAddresses& out) {
+namespace {
+
+bool data_first(const Inst& inst) {
+    return inst.spec->form == Form::kBuffer && inst.access != MemoryAccess::kLoad;
+}
+
+// Bits of Inst::extra.
+constexpr uint64_t kOffsetEnable = 1, kIndexEnable = 2;
+
+/// MUBUF. A descriptor of the private segment (gfx103x) counts bytes of a whole wave in its scalar offset;
+/// any other one describes a buffer in memory: base in bits 0 to 47, stride in 48 to 61, then the number of
+/// records. Lanes out of its bounds load 0 and store nothing, as documented.
+void buffer_addresses(Wave& w, const Inst& inst, LaneAddresses& out) {
+    const int vaddr = address_operand(inst), saddr = scalar_operand(inst);
+    const Operand &v = inst.src[vaddr], &descriptor = inst.src[saddr];
+    const uint32_t scalar = scalar_of(w, inst.src[saddr + 1]), offset = static_cast<uint32_t>(inst.offset);
+    LaneBuffer tmp;
+    const Source a = raw_source(w, v, tmp);
+    const bool indexed = inst.extra & kIndexEnable, offsets = inst.extra & kOffsetEnable;
+    if (descriptor.kind != OperandKind::kSgpr)
+        raise(FaultKind::kUnknownInstruction, -1, "buffer access without a descriptor");
+    const uint32_t* d = &w.s[descriptor.reg];
+    if (d[2] == kScratchDescriptorWord2 && d[3] == kScratchDescriptorWord3) {
+        const uint32_t base = scalar / kLanes + offset;
+        GFXSIM_LANES out.at[l] = base + (offsets ? a.lo[l] : 0u);
+        out.space = Space::kScratch;
+        return;
+    }
+    const uint64_t base = (uint64_t{d[1] & 0xffff} << 32 | d[0]) + scalar;
+    const uint32_t stride = d[1] >> 16 & 0x3fff, records = d[2];
+    if (d[1] >> 30 || d[3] >> 23 & 1)
+        raise(FaultKind::kUnknownInstruction, -1, "swizzled buffer, descriptor word 1 is " + hex(d[1]));
+    const uint32_t* index = a.lo;
+    const uint32_t* own = indexed ? a.hi : a.lo;
+    for (int l = 0; l < kLanes; ++l) {
+        const uint64_t inside = uint64_t{offsets ? own[l] : 0} + offset, row = indexed ? index[l] : 0;
+        const uint64_t at = inside + row * stride;
+        out.at[l] = base + at;
+        const bool structured = stride != 0 && indexed;
+        const bool within = structured ? row < records && inside + inst.spec->bytes <= stride
+                                       : at + inst.spec->bytes <= records;
+        if (!within) out.lanes &= ~(1u << l);
+    }
+    out.space = Space::kGlobal;
+}
+
+}  // namespace
+
+int address_operand(const Inst& inst) {
+    return data_first(inst) ? 1 : 0;
+}
+int scalar_operand(const Inst& inst) {
+    return inst.access == MemoryAccess::kLoad ? 1 : 2;
+}
+int data_operand(const Inst& inst) {
+    return data_first(inst) ? 0 : 1;
+}
+
+void transpose_lanes(uint32_t (*words)[kLanes], int count) {
+    const int bits = 4 * count, per = 32 / bits;  // 8 elements in 2 or 4 dwords
+    const uint32_t mask = (1u << bits) - 1;
+    uint32_t out[4][kLanes] = {};
+    for (int l = 0; l < kLanes; ++l)
+        for (int k = 0; k < 8; ++k) {
+            const uint32_t element = words[k / per][l] >> (bits * (k % per)) & mask;
+            const int to = l % 8;
+            out[to / per][(l & ~7) + k] |= element << (bits * (to % per));
+        }
+    std::memcpy(words, out, sizeof *words * static_cast<size_t>(count));
+}
+
+void vmem_addresses(Wave& w, const Inst& inst, LaneAddresses& out) {
+    out.lanes = w.exec();
+    if (inst.spec->form == Form::kBuffer) return buffer_addresses(w, inst, out);
+    const int vaddr = address_operand(inst), saddr = scalar_operand(inst);
     const Operand& v = inst.src[vaddr];
     const uint64_t offset = static_cast<uint64_t>(int64_t{inst.offset});
     LaneBuffer tmp;
@@ -107,24 +181,13 @@ void vmem_addresses(Wave& w, const Inst& inst, int vaddr, int saddr, LaneAddress
             out.space = Space::kScratch;
             return;
         }
-        default: {
-            // MUBUF: only the private segment's own descriptor, whose stack pointer counts bytes of a whole
-            // wave.
-            const Operand& descriptor = inst.src[saddr];
-            if (descriptor.kind != OperandKind::kSgpr || w.s[descriptor.reg + 2] != kScratchDescriptorWord2 ||
-                w.s[descriptor.reg + 3] != kScratchDescriptorWord3)
-                raise(FaultKind::kUnknownInstruction, -1, "buffer access other than to the private segment");
-            const Source a = raw_source(w, v, tmp);
-            const bool indexed = inst.extra & 1;
-            const uint32_t base = scalar_of(w, inst.src[saddr + 1]) / kLanes + static_cast<uint32_t>(offset);
-            GFXSIM_LANES out.at[l] = base + (indexed ? a.lo[l] : 0u);
-            out.space = Space::kScratch;
-            return;
-        }
+        default:
+            raise(FaultKind::kUnknownInstruction, -1, "an address form without semantics");
     }
 }
 
-bool global_range_check(Wave& w, const LaneAddresses& a, uint32_t exec, uint32_t bytes, bool write) {
+bool global_range_check(Wave& w, const LaneAddresses& a, uint32_t bytes, bool write) {
+    const uint32_t exec = a.lanes;
     if (a.mixed || a.space != Space::kGlobal || exec == 0 || w.worker->strict_alignment) return false;
     const int first = std::countr_zero(exec);
     const AccessCache::Range& r = w.worker->cache.get(a.at[first], bytes, write, first, w.worker->device);

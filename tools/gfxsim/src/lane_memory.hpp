@@ -15,6 +15,7 @@ struct LaneAddresses {
     uint64_t at[kLanes];
     Space space = Space::kGlobal;
     bool mixed = false;
+    uint32_t lanes = 0;  // those that access memory: the active ones but what a buffer's bounds drop
 
     Space space_of(int lane) const;
     uint32_t low(int lane) const { return static_cast<uint32_t>(at[lane]); }
@@ -28,11 +29,22 @@ uint8_t* lds_pointer(Wave& w, uint32_t address, uint32_t bytes, int lane);
 void scratch_read(Wave& w, uint32_t address, uint32_t bytes, int lane, uint8_t* out);
 void scratch_write(Wave& w, uint32_t address, uint32_t bytes, int lane, const uint8_t* in);
 
-/// Addresses of a FLAT, GLOBAL, SCRATCH or MUBUF instruction from its operand `vaddr` and the scalar operand
-/// `saddr`.
-void vmem_addresses(Wave& w, const Inst& inst, int vaddr, int saddr, LaneAddresses& out);
+/// Where a vector memory instruction has its operands among the sources; MUBUF prints its data first.
+int address_operand(const Inst& inst);
+int scalar_operand(const Inst& inst);
+int data_operand(const Inst& inst);
+
+/// Addresses of a FLAT, GLOBAL, SCRATCH or MUBUF instruction.
+void vmem_addresses(Wave& w, const Inst& inst, LaneAddresses& out);
+
+/// Address of a scalar load; false when it lies outside its buffer, and reads as 0.
+bool smem_address(const Wave& w, const Inst& inst, uint64_t& address);
+
+/// What global_load_tr does with what the lanes loaded, `words` dwords each: eight elements a lane,
+/// transposed within each eight lanes.
+void transpose_lanes(uint32_t (*words)[kLanes], int count);
 
 /// True when all active lanes' accesses lie in one accessible global range.
-bool global_range_check(Wave& w, const LaneAddresses& a, uint32_t exec, uint32_t bytes, bool write);
+bool global_range_check(Wave& w, const LaneAddresses& a, uint32_t bytes, bool write);
 
 }  // namespace ckitchen::gfxsim

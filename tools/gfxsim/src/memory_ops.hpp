@@ -2,8 +2,10 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "float_ops.hpp"
+#include "half.hpp"
 
 namespace ckitchen::gfxsim {
 
@@ -142,11 +144,50 @@ T atomic_cmpswap(T old, T data, T compare) {
 inline uint32_t atomic_float_add(uint32_t old, uint32_t data, uint32_t) {
     return std::bit_cast<uint32_t>(std::bit_cast<float>(old) + std::bit_cast<float>(data));
 }
-inline uint32_t atomic_float_min(uint32_t old, uint32_t data, uint32_t) {
-    return std::bit_cast<uint32_t>(min_num(std::bit_cast<float>(old), std::bit_cast<float>(data)));
+template <class F>
+BitsOf<F> atomic_float_min(BitsOf<F> old, BitsOf<F> data, BitsOf<F>) {
+    return std::bit_cast<BitsOf<F>>(min_num(std::bit_cast<F>(old), std::bit_cast<F>(data)));
 }
-inline uint32_t atomic_float_max(uint32_t old, uint32_t data, uint32_t) {
-    return std::bit_cast<uint32_t>(max_num(std::bit_cast<float>(old), std::bit_cast<float>(data)));
+template <class F>
+BitsOf<F> atomic_float_max(BitsOf<F> old, BitsOf<F> data, BitsOf<F>) {
+    return std::bit_cast<BitsOf<F>>(max_num(std::bit_cast<F>(old), std::bit_cast<F>(data)));
+}
+/// Compared as numbers: +0 equals -0, a NaN equals nothing.
+template <class F>
+BitsOf<F> atomic_float_cmpswap(BitsOf<F> old, BitsOf<F> data, BitsOf<F> compare) {
+    return std::bit_cast<F>(old) == std::bit_cast<F>(compare) ? data : old;
+}
+inline uint32_t atomic_sub_clamp(uint32_t old, uint32_t data, uint32_t) {
+    return old < data ? 0 : old - data;
+}
+inline uint32_t atomic_cond_sub(uint32_t old, uint32_t data, uint32_t) {
+    return old < data ? old : old - data;
+}
+/// Two 16-bit sums.
+template <class H>
+uint32_t atomic_pk_add(uint32_t old, uint32_t data, uint32_t) {
+    const auto sum = [](uint32_t a, uint32_t b) {
+        const float v = to_float(H{static_cast<uint16_t>(a)}) + to_float(H{static_cast<uint16_t>(b)});
+        if constexpr (std::is_same_v<H, Half>)
+            return uint32_t{to_half(v).bits};
+        else
+            return uint32_t{to_bf16(v).bits};
+    };
+    return sum(old, data) | sum(old >> 16, data >> 16) << 16;
+}
+// LDS only: two operands, `data` and `second`.
+template <class T>
+T atomic_mask_or(T old, T mask, T bits) {
+    return (old & ~mask) | bits;
+}
+inline uint32_t atomic_wrap(uint32_t old, uint32_t data, uint32_t second) {
+    return old >= data ? old - data : old + second;
+}
+/// Each dword of the operand whose top bit is set replaces, without that bit, the one in memory.
+inline uint64_t atomic_cond_exchange(uint64_t old, uint64_t data, uint64_t) {
+    const auto one = [](uint32_t o, uint32_t d) { return d >> 31 ? d & 0x7fffffffu : o; };
+    return uint64_t{one(static_cast<uint32_t>(old >> 32), static_cast<uint32_t>(data >> 32))} << 32 |
+           one(static_cast<uint32_t>(old), static_cast<uint32_t>(data));
 }
 
 }  // namespace ckitchen::gfxsim

@@ -12,31 +12,45 @@ namespace ckitchen::gfxsim {
 
 /// How the text operands of an instruction map to Inst fields.
 enum class Form : uint8_t {
-    kPlain,      // destinations, then sources, in order
-    kFmac,       // plain, and the destination is also the last source
-    kDivFmas,    // plain, and VCC is also the last source
-    kCmpx,       // plain, and EXEC is the destination
-    kSmem,       // sdst, sbase, soffset
-    kGlobal,     // [vdst,] vaddr, [vdata,] saddr
-    kFlat,       // [vdst,] vaddr [, vdata]
-    kScratch,    // [vdst,] vaddr, [vdata,] saddr
-    kBuffer,     // vdata, vaddr, srsrc, soffset
-    kDs,         // [vdst,] vaddr [, data0 [, data1]]
-    kBranch,     // one 16-bit word offset
-    kHint,       // no operand that execution needs: the text is checked for form only
-    kImmediate,  // one immediate, kept in offset
-    kHwreg,      // s_getreg / s_setreg
+    kPlain,          // destinations, then sources, in order
+    kFmac,           // plain, and the destination is also the last source
+    kDivFmas,        // plain, and VCC is also the last source
+    kCmpx,           // plain, and EXEC is the destination
+    kSmem,           // sdst, sbase, soffset
+    kGlobal,         // [vdst,] vaddr, [vdata,] saddr
+    kFlat,           // [vdst,] vaddr [, vdata]
+    kScratch,        // [vdst,] vaddr, [vdata,] saddr
+    kBuffer,         // vdata (destination of loads), vaddr, srsrc, soffset; atomics return in vdata
+    kDs,             // [vdst,] vaddr [, data0 [, data1]]
+    kBranch,         // one 16-bit word offset
+    kHint,           // no operand that execution needs: the text is checked for form only
+    kImmediate,      // one immediate, kept in offset
+    kHwreg,          // s_getreg / s_setreg
+    kMessageReturn,  // sdst, sendmsg(...)
+};
+
+/// Hardware registers that s_getreg and s_setreg know, in Inst::extra.
+enum HardwareRegister : uint8_t {
+    kMode = 1,
+    kScratchLow = 20,
+    kScratchHigh = 21,
+    kClockLow = 29,
+    kClockHigh = 30
 };
 
 enum OpFlag : uint32_t {
-    kFlagStore = 1,        // a memory form whose first operand is no destination
-    kFlagAtomic = 2,       // destination only when the text asks for the old value
-    kFlagIntClamp = 4,     // clamp has an integer meaning that the handler implements
-    kFlagTwoOffsets = 8,   // DS: offset0 and offset1
-    kFlagEndsBlock = 16,   // may change the program counter
-    kFlagPackedMods = 32,  // op_sel, op_sel_hi, neg_lo, neg_hi are the handler's business
-    kFlagOpSelOwn = 64,    // op_sel has a meaning of its own (permlane)
-    kFlagReadsM0 = 128,    // M0 displaces a register
+    kFlagStore = 1,            // a memory form whose first operand is no destination
+    kFlagAtomic = 2,           // destination only when the text asks for the old value
+    kFlagIntClamp = 4,         // clamp has an integer meaning that the handler implements
+    kFlagTwoOffsets = 8,       // DS: offset0 and offset1
+    kFlagEndsBlock = 16,       // may change the program counter
+    kFlagPackedMods = 32,      // op_sel, op_sel_hi, neg_lo, neg_hi are the handler's business
+    kFlagOpSelOwn = 64,        // op_sel has a meaning of its own (permlane)
+    kFlagReadsM0 = 128,        // M0 displaces a register
+    kFlagM0Pair = 1024,        // M0 displaces source and destination, each by ten bits of its own
+    kFlagWritesSource = 2048,  // source 0 is written as well
+    kFlagOrdered = 512,        // LDS atomics with two operands: in this order on every generation
+    kFlagTranspose = 256,      // a load that exchanges what its lanes loaded
 };
 
 struct OpSpec {

@@ -75,10 +75,11 @@ void Races::record(Wave& w, const Inst& inst) {
         return;
     }
     LaneAddresses a;
-    vmem_addresses(w, inst, 0, kind == kRead ? 1 : 2, a);
-    if (!a.mixed) return record_global(w, inst, to, kind, w.exec(), a.at, bytes);
+    vmem_addresses(w, inst, a);
+    if (a.space == Space::kScratch || a.lanes == 0) return;
+    if (!a.mixed) return record_global(w, inst, to, kind, a.lanes, a.at, bytes);
     uint32_t global = 0, lds = 0;
-    for (uint32_t m = w.exec(); m; m &= m - 1) {
+    for (uint32_t m = a.lanes; m; m &= m - 1) {
         const int l = std::countr_zero(m);
         if (a.space_of(l) == Space::kGlobal) global |= 1u << l;
         if (a.space_of(l) == Space::kLds) lds |= 1u << l;

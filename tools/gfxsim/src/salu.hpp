@@ -47,6 +47,8 @@ inline void scalar_store(Wave& w, const Operand& o, T value) {
         const uint64_t v = std::bit_cast<uint64_t>(value);
         w.s[o.reg] = static_cast<uint32_t>(v);
         w.s[o.reg + 1] = static_cast<uint32_t>(v >> 32);
+    } else if constexpr (sizeof(T) == 2) {
+        w.s[o.reg] = std::bit_cast<uint16_t>(value);
     } else {
         w.s[o.reg] = std::bit_cast<uint32_t>(value);
     }

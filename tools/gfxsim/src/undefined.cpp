@@ -106,20 +106,25 @@ struct Registers {
 };
 
 void collect(const Wave& w, const Inst& inst, Registers& written, Registers& all) {
-    const int m0 = inst.spec->flags & kFlagReadsM0 ? static_cast<int>(w.s[kM0]) : 0;
+    const uint32_t flags = inst.spec->flags;
+    int from = 0, to = 0;
+    if (flags & kFlagReadsM0) from = to = static_cast<int>(w.s[kM0]);
+    if (flags & kFlagM0Pair) {
+        from = w.s[kM0] & 0x3ff;
+        to = w.s[kM0] >> 16 & 0x3ff;
+    }
     for (int i = 0; i < inst.dst_count; ++i) {
-        written.add(inst.dst[i], m0);
+        written.add(inst.dst[i], to);
         written.add(inst.dst[i]);
     }
-    // v_swap writes its source as well.
-    if (inst.spec->name == "v_swap_b32") written.add(inst.src[0]);
+    if (flags & kFlagWritesSource) written.add(inst.src[0], from);
     for (int i = 0; i < inst.src_count; ++i) {
         all.add(inst.src[i]);
-        all.add(inst.src[i], m0);
+        all.add(inst.src[i], from);
     }
     for (int i = 0; i < inst.dst_count; ++i) {
         all.add(inst.dst[i]);
-        all.add(inst.dst[i], m0);
+        all.add(inst.dst[i], to);
     }
     if (inst.pair) {
         for (const Inst* half : {inst.pair, inst.pair->pair})
@@ -285,7 +290,8 @@ bool writes_whole(const Undefined& u, const Inst& inst) {
     const bool plain = spec.cls == InstClass::kValu || spec.cls == InstClass::kTrans ||
                        spec.cls == InstClass::kDot || spec.cls == InstClass::kVopd ||
                        (spec.cls == InstClass::kWmma &&
-                        (starts(spec.name, "v_wmma_i32") || starts(spec.name, "v_wmma_f32")));
+                        (contains(spec.name, "mma_i32") || contains(spec.name, "mma_f32") ||
+                         contains(spec.name, "mmac_i32") || contains(spec.name, "mmac_f32")));
     if (!plain || inst.sdwa || inst.dpp) return false;
     for (int i = 0; i < inst.dst_count; ++i)
         if (inst.dst[i].type == Type::kB16 || inst.dst[i].type == Type::kF16 ||
@@ -411,6 +417,7 @@ void make_plan(Wave& w, const Inst& inst, Plan& p) {
         LaneBuffer tmp;
         const Source a = raw_source(w, inst.src[0], tmp);
         p.at.space = Space::kLds;
+        p.at.lanes = w.exec();
         p.part[0] = {static_cast<uint32_t>(inst.offset), 1};
         if (spec.flags & kFlagTwoOffsets) {
             const uint32_t unit =
@@ -422,17 +429,16 @@ void make_plan(Wave& w, const Inst& inst, Plan& p) {
         GFXSIM_LANES p.at.at[l] = a.lo[l];
         return;
     }
-    const bool buffer_store = spec.form == Form::kBuffer && inst.access == MemoryAccess::kStore;
-    const int vaddr = buffer_store ? 1 : 0, saddr = inst.access == MemoryAccess::kLoad ? 1 : 2;
-    check_vector_address(w, inst.src[vaddr]);
+    const int saddr = scalar_operand(inst);
+    check_vector_address(w, inst.src[address_operand(inst)]);
     if (spec.form != Form::kFlat) check_scalar_address(w, inst.src[saddr]);
     if (spec.form == Form::kBuffer) check_scalar_address(w, inst.src[saddr + 1]);
-    vmem_addresses(w, inst, vaddr, saddr, p.at);
-    p.part[0].operand = buffer_store ? 0 : 1;
+    vmem_addresses(w, inst, p.at);
+    p.part[0].operand = data_operand(inst);
 }
 
 bool memory_defined(Wave& w, const Inst& inst, const Plan& p) {
-    const uint32_t exec = w.exec();
+    const uint32_t exec = p.at.lanes;
     if (p.at.mixed || p.at.space == Space::kScratch) return false;
     if (p.at.space == Space::kGlobal) {
         for (uint32_t m = exec; m; m &= m - 1) {
@@ -469,7 +475,13 @@ void track_load(Wave& w, const Inst& inst, const Plan& p) {
     Undefined& u = w.undefined;
     const Operand& dst = inst.dst[0];
     const uint32_t words = p.bytes >= 4 ? p.bytes / 4 : 1;
-    for (uint32_t m = w.exec(); m; m &= m - 1) {
+    // What a buffer's bounds drop reads as zero.
+    for (uint32_t m = w.exec() & ~p.at.lanes; m; m &= m - 1)
+        for (uint32_t i = 0; i < words; ++i) {
+            uint32_t& mark = u.v[dst.reg + i][std::countr_zero(m)];
+            mark = p.bytes >= 4 ? 0 : placed(inst, mark, 0, p.bytes);
+        }
+    for (uint32_t m = p.at.lanes; m; m &= m - 1) {
         const int l = std::countr_zero(m);
         for (int k = 0; k < p.parts; ++k) {
             uint32_t value[4] = {};
@@ -481,11 +493,17 @@ void track_load(Wave& w, const Inst& inst, const Plan& p) {
             }
         }
     }
+    if (inst.spec->flags & kFlagTranspose) {
+        uint32_t marks[4][kLanes];
+        for (uint32_t i = 0; i < words; ++i) std::copy_n(u.v[dst.reg + i].data(), kLanes, marks[i]);
+        transpose_lanes(marks, static_cast<int>(words));
+        for (uint32_t i = 0; i < words; ++i) std::copy_n(marks[i], kLanes, u.v[dst.reg + i].data());
+    }
     for (int k = 0; k < dst.words; ++k) update_vector(u, dst.reg + k);
 }
 
 void track_store(Wave& w, const Inst& inst, const Plan& p, bool data_defined) {
-    const uint32_t exec = w.exec();
+    const uint32_t exec = p.at.lanes;
     if (data_defined && p.at.space == Space::kLds && !p.at.mixed) {
         if (w.group->lds_defined) return;
         for (int k = 0; k < p.parts; ++k)
@@ -516,22 +534,29 @@ void track_store(Wave& w, const Inst& inst, const Plan& p, bool data_defined) {
 void track_atomic(Wave& w, const Inst& inst, const Plan& p) {
     Undefined& u = w.undefined;
     const std::string_view n = inst.spec->name;
-    const bool exchange = contains(n, "xchg") || (contains(n, "swap") && !contains(n, "cmpswap"));
-    for (uint32_t m = w.exec(); m; m &= m - 1) {
+    const bool exchange =
+        (contains(n, "xchg") && !contains(n, "condxchg")) || (contains(n, "swap") && !contains(n, "cmpswap"));
+    const int words = static_cast<int>(p.bytes / 4);
+    for (uint32_t m = w.exec() & ~p.at.lanes; inst.dst_count && m; m &= m - 1)
+        for (int k = 0; k < words; ++k) u.v[inst.dst[0].reg + k][std::countr_zero(m)] = 0;
+    for (uint32_t m = p.at.lanes; m; m &= m - 1) {
         const int l = std::countr_zero(m);
-        const uint64_t address = p.at.at[l] + p.part[0].offset;
-        const Space space = p.at.space_of(l);
-        uint8_t before[8] = {}, after[8] = {};
-        read_marks(w, space, address, p.bytes, l, before);
         uint32_t operand = 0;
-        for (int i = 1; i < inst.src_count; ++i)
-            if (inst.src[i].kind == OperandKind::kVgpr)
+        for (int i = 0; i < inst.src_count; ++i)
+            if (i != address_operand(inst) && inst.src[i].kind == OperandKind::kVgpr)
                 for (int k = 0; k < inst.src[i].words; ++k) operand |= mark_of(u, inst.src[i].reg + k, l);
-        const bool old_undefined = std::any_of(before, before + 8, [](uint8_t b) { return b != 0; });
-        if (operand || (old_undefined && !exchange)) std::memset(after, 0xff, p.bytes);
-        write_marks(w, space, address, p.bytes, l, after);
-        if (inst.dst_count)
-            for (int k = 0; k < inst.dst[0].words; ++k) u.v[inst.dst[0].reg + k][l] = old_undefined ? ~0u : 0;
+        for (int part = 0; part < p.parts; ++part) {
+            const uint64_t address = p.at.at[l] + p.part[part].offset;
+            const Space space = p.at.space_of(l);
+            uint8_t before[8] = {}, after[8] = {};
+            read_marks(w, space, address, p.bytes, l, before);
+            const bool old_undefined = std::any_of(before, before + 8, [](uint8_t b) { return b != 0; });
+            if (operand || (old_undefined && !exchange)) std::memset(after, 0xff, p.bytes);
+            write_marks(w, space, address, p.bytes, l, after);
+            if (inst.dst_count)
+                for (int k = 0; k < words; ++k)
+                    u.v[inst.dst[0].reg + part * words + k][l] = old_undefined ? ~0u : 0;
+        }
     }
     if (inst.dst_count)
         for (int k = 0; k < inst.dst[0].words; ++k) update_vector(u, inst.dst[0].reg + k);
@@ -543,13 +568,9 @@ void track_scalar_load(Wave& w, const Inst& inst, bool touched) {
         check_scalar_address(w, inst.src[0]);
         check_scalar_address(w, inst.src[1]);
     }
-    const Operand& soffset = inst.src[1];
-    const int64_t third = soffset.kind == OperandKind::kConst ? static_cast<int32_t>(soffset.lanes[0])
-                                                              : int64_t{scalar_source<uint32_t>(w, soffset)};
-    uint64_t address =
-        w.s64(inst.src[0].reg) + static_cast<uint64_t>(third) + static_cast<uint64_t>(int64_t{inst.offset});
+    uint64_t address = 0;
     const uint32_t bytes = inst.spec->bytes;
-    if (bytes >= 4) address &= ~uint64_t{3};
+    if (!smem_address(w, inst, address)) return define(w, inst.dst[0]);
     const AccessCache::Range& r = w.worker->cache.get(address, bytes, false, -1, w.worker->device);
     if (!r.defined || all_defined(r.defined, address - r.base, bytes)) {
         if (touched) define(w, inst.dst[0]);
@@ -580,7 +601,9 @@ void find_touched(Inst& inst) {
         touch(inst, Undefined::scalar_bit(kVccLo));
     if (spec.flags & kFlagReadsM0) {
         touch(inst, Undefined::scalar_bit(kM0));
-        for (int reg = 0; reg < kVgprCount; ++reg) touch(inst, reg);
+        const bool scalar = spec.cls == InstClass::kSalu;
+        for (int reg = 0; reg < (scalar ? int{kVccLo} : kVgprCount); ++reg)
+            touch(inst, scalar ? Undefined::scalar_bit(reg) : reg);
     }
 }
 

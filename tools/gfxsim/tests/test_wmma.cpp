@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "wave_fixture.hpp"
-#include "wmma.hpp"
+#include "wmma_math.hpp"
 
 using namespace gfxsim_test;
 using u32 = uint32_t;
@@ -233,8 +233,8 @@ TEST_CASE("gfx11 asserts the repeated half", "[wmma]") {
 }
 
 TEST_CASE("both ways to multiply integers agree", "[wmma]") {
-    if (!wide_dot_products()) {
-        WARN("the host has no byte dot products: one way only");
+    if (host_vectors() == HostVectors::kBaseline) {
+        WARN("the host has no AVX-512: one way only");
         return;
     }
     Random random;
@@ -270,12 +270,152 @@ TEST_CASE("both ways to multiply integers agree", "[wmma]") {
                         WaveFixture two(target);
                         two.wave.v = one.wave.v;
                         one.run(code);
-                        wide_dot_products() = false;
+                        host_vectors() = HostVectors::kBaseline;
                         two.run(code);
-                        wide_dot_products() = true;
+                        host_vectors() = HostVectors::kAvx512;
                         CHECK(one.wave.v == two.wave.v);
                     }
                 }
         }
     }
+}
+
+TEST_CASE("both ways to multiply floats agree", "[wmma]") {
+    if (host_vectors() == HostVectors::kBaseline) {
+        WARN("the host has no AVX-512: one way only");
+        return;
+    }
+    Random random;
+    for (const char* name :
+         {"v_wmma_f32_16x16x16_f16", "v_wmma_f32_16x16x16_bf16", "v_wmma_f16_16x16x16_f16"}) {
+        INFO(name);
+        const int words = std::string(name).find("_f16_16x") != std::string::npos ? 4 : 8;
+        const std::vector<uint8_t> code =
+            assemble("gfx1201", {std::string(name) + " " + registers(0, words) + ", v[16:19], v[32:35], " +
+                                 registers(0, words)})[0];
+        WaveFixture one("gfx1201");
+        for (int round = 0; round < 20; ++round) {
+            for (int r = 0; r < 40; ++r)
+                for (int l = 0; l < kLanes; ++l) one.wave.v[r][l] = random.next();
+            // Rounds without infinities and NaN in A and B.
+            if (round % 2)
+                for (int r = 16; r < 40; ++r)
+                    for (u32& v : one.wave.v[r]) v &= 0xbfffbfff;
+            WaveFixture two("gfx1201");
+            two.wave.v = one.wave.v;
+            one.run(code);
+            host_vectors() = HostVectors::kBaseline;
+            two.run(code);
+            host_vectors() = HostVectors::kAvx512;
+            for (int r = 0; r < words; ++r)
+                for (int l = 0; l < kLanes; ++l) {
+                    const u32 x = one.wave.v[r][l], y = two.wave.v[r][l];
+                    // Payloads of NaN are nobody's promise.
+                    const auto same16 = [](u32 p, u32 q) {
+                        const auto nan = [](u32 h) { return (h & 0x7fff) > 0x7c00; };
+                        return (p & 0xffff) == (q & 0xffff) || (nan(p) && nan(q));
+                    };
+                    const bool both_nan =
+                        std::isnan(std::bit_cast<float>(x)) && std::isnan(std::bit_cast<float>(y));
+                    CHECK((words == 8 ? x == y || both_nan : same16(x, y) && same16(x >> 16, y >> 16)));
+                }
+        }
+    }
+}
+
+TEST_CASE("sparse matrix products", "[wmma]") {
+    struct Case {
+        const char* name;
+        Format a, b;
+        int depth;
+        const char* modifiers;
+        enum { kI32, kF32, kF16Result, kBf16Result } result;
+    };
+    const Case cases[] = {
+        {"v_swmmac_i32_16x16x32_iu8", kI8, kI8, 32, " neg_lo:[1,1,0]", Case::kI32},
+        {"v_swmmac_i32_16x16x32_iu8", kU8, kI8, 32, " neg_lo:[0,1,0]", Case::kI32},
+        {"v_swmmac_i32_16x16x32_iu8", kU8, kU8, 32, "", Case::kI32},
+        {"v_swmmac_i32_16x16x32_iu4", kI4, kU4, 32, " neg_lo:[1,0,0]", Case::kI32},
+        {"v_swmmac_i32_16x16x64_iu4", kI4, kI4, 64, " neg_lo:[1,1,0]", Case::kI32},
+        {"v_swmmac_f32_16x16x32_f16", kF16, kF16, 32, "", Case::kF32},
+        {"v_swmmac_f32_16x16x32_bf16", kBf16, kBf16, 32, "", Case::kF32},
+        {"v_swmmac_f16_16x16x32_f16", kF16, kF16, 32, "", Case::kF16Result},
+        {"v_swmmac_bf16_16x16x32_bf16", kBf16, kBf16, 32, "", Case::kBf16Result},
+        {"v_swmmac_f32_16x16x32_fp8_fp8", kFp8, kFp8, 32, "", Case::kF32},
+        {"v_swmmac_f32_16x16x32_fp8_bf8", kFp8, kBf8, 32, "", Case::kF32},
+        {"v_swmmac_f32_16x16x32_bf8_fp8", kBf8, kFp8, 32, "", Case::kF32},
+        {"v_swmmac_f32_16x16x32_bf8_bf8", kBf8, kBf8, 32, "", Case::kF32},
+    };
+    Random random;
+    for (const char* target : {"gfx1200", "gfx1201"})
+        for (const Case& c : cases)
+            for (const int key : {0, 1}) {
+                if (key && c.depth == 64) continue;  // 32 bits of index: no halves to pick from
+                INFO(target << " " << c.name << c.modifiers << " key " << key);
+                const bool narrow = c.result == Case::kF16Result || c.result == Case::kBf16Result;
+                const int width = c.a.width, words = c.depth / 2 * width / 32 / 2,
+                          result_words = narrow ? 4 : 8;
+                // Sums that 16-bit results hold exactly.
+                const int limit = c.result == Case::kBf16Result ? 1 : narrow ? 4 : 0;
+                WaveFixture m(target);
+                for (int r = 0; r < 60; ++r) m.wave.v[r].fill(0);
+                int a[16][64] = {}, b[64][16], d[16][16];
+                const auto draw = [&](const Format& f) {
+                    const int low = limit ? -limit : f.low, high = limit ? limit : f.high;
+                    return low + static_cast<int>(random.next() % static_cast<u32>(high - low + 1));
+                };
+                const auto put = [&](int reg, int lane, int bit, const Format& f, int value) {
+                    m.wave.v[reg][lane] |= (f.encode(value) & (width == 16 ? 0xffffu : (1u << width) - 1))
+                                           << bit;
+                };
+                const int per = 32 / width, half = c.depth / 2;
+                for (int k = 0; k < c.depth; ++k)
+                    for (int j = 0; j < 16; ++j)
+                        put(32 + k % half / per, 16 * (k / half) + j, width * (k % per), c.b,
+                            b[k][j] = draw(c.b));
+                for (int i = 0; i < 16; ++i)
+                    for (int group = 0; group < c.depth / 4; ++group) {
+                        // Now and then both elements name one position: their products add up.
+                        const u32 p0 = random.next() % 4, p1 = random.next() % 4;
+                        const int in_half = group % (half / 4), lane = 16 * (group / (half / 4)) + i;
+                        const int shift = c.depth == 64 ? 4 * in_half : 4 * in_half + 16 * key;
+                        m.wave.v[48][lane] |= (p0 | p1 << 2) << shift;
+                        for (int e = 0; e < 2; ++e) {
+                            const int value = draw(c.a), n = 2 * in_half + e;
+                            a[i][4 * group + static_cast<int>(e ? p1 : p0)] += value;
+                            put(16 + n / per, lane, width * (n % per), c.a, value);
+                        }
+                    }
+                const auto at = [&](int i, int j) -> Place {
+                    if (narrow) return {i / 2 % 4, 16 * (i / 8) + j, 16 * (i % 2)};
+                    return result_place(true, i, j);
+                };
+                const auto encode = [&](int v) {
+                    return c.result == Case::kI32         ? static_cast<u32>(v)
+                           : c.result == Case::kF32       ? std::bit_cast<u32>(static_cast<float>(v))
+                           : c.result == Case::kF16Result ? f16_bits(v)
+                                                          : bf16_bits(v);
+                };
+                for (int i = 0; i < 16; ++i)
+                    for (int j = 0; j < 16; ++j) {
+                        d[i][j] = static_cast<int>(random.next() % 21) - 10;
+                        const Place p = at(i, j);
+                        m.wave.v[p.reg][p.lane] |= encode(d[i][j]) << p.bit;
+                        for (int k = 0; k < c.depth; ++k) d[i][j] += a[i][k] * b[k][j];
+                    }
+                m.run(std::string(c.name) + " " + registers(0, result_words) + ", " + registers(16, words) +
+                      ", " + registers(32, 2 * words) + ", v48" + (key ? " index_key:1" : "") + c.modifiers);
+                for (int i = 0; i < 16; ++i)
+                    for (int j = 0; j < 16; ++j) {
+                        const Place p = at(i, j);
+                        const u32 mask = narrow ? 0xffffu : ~0u;
+                        REQUIRE((m.wave.v[p.reg][p.lane] >> p.bit & mask) == encode(d[i][j]));
+                    }
+            }
+    // Clamp saturates the whole sum.
+    WaveFixture m("gfx1201");
+    for (int r = 0; r < 40; ++r) m.wave.v[r].fill(r < 8 ? 0x7fffff00 : 0x7f7f7f7f);
+    m.wave.v[48].fill(0x4444);
+    m.run("v_swmmac_i32_16x16x32_iu8 v[0:7], v[16:17], v[32:35], v48 neg_lo:[1,1,0] clamp");
+    CHECK(m.wave.v[3][17] == 0x7fffffff);
 }

@@ -9,6 +9,7 @@
 #include "assembler.hpp"
 #include "code_image.hpp"
 #include "control.hpp"
+#include "coverage.hpp"
 #include "targets.hpp"
 #include "undefined.hpp"
 #include "wave.hpp"
@@ -66,6 +67,7 @@ class WaveFixture {
         while (image.contains(wave.next_pc) && wave.state == WaveState::kRunning) {
             const Inst& inst = image.at(wave.next_pc);
             last_text = inst.text;
+            cover(target_.name, inst.text);
             wave.next_pc += inst.size;
             if (worker.track_undefined && inst.access != MemoryAccess::kNone) track_memory(wave, inst);
             if (worker.track_undefined && inst.access == MemoryAccess::kNone && wave.undefined.touched(inst))

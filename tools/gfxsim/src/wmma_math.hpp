@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+namespace ckitchen::gfxsim {
+
+// Products of one 16 x 16 tile on the host, in the widest form that its vector unit has.
+
+constexpr int kTile = 16;
+
+/// The 16 rows of a matrix of dwords: row i starts at base + offset[i].
+template <class T>
+struct Rows {
+    T* base;
+    const uint32_t* offset;
+    T* operator[](int i) const { return base + offset[i]; }
+};
+
+/// Which instructions of the host the products use: those that the simulator was compiled for (AVX2 by
+/// default on x86-64), or AVX-512 with VNNI.
+enum class HostVectors : uint8_t { kBaseline, kAvx512 };
+
+/// What the host has; GFXSIM_HOST=baseline and tests hold it down.
+HostVectors& host_vectors();
+
+/// d = a * b + c modulo 2^32. Dword k of a[k][i] has the four bytes of row i from 4k on, of b[k][j] those of
+/// column j; `dwords` is 4, 8 or 16. d may be c.
+void multiply_bytes(const uint32_t (*a)[kTile], const uint32_t (*b)[kTile], int dwords, bool signed_a,
+                    bool signed_b, const Rows<const uint32_t>& c, const Rows<uint32_t>& d);
+
+/// d = a * b + c in float32, one fused step per k in order: a[k][i], b[k][j]. d may be c.
+void multiply_floats(const float (*a)[kTile], const float (*b)[kTile], int depth,
+                     const Rows<const uint32_t>& c, const Rows<uint32_t>& d);
+
+}  // namespace ckitchen::gfxsim
