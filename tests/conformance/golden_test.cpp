@@ -77,8 +77,7 @@ TEST_CASE("golden vectors of int8_gemm", "[golden][int8_gemm]") {
     for (const json& entry : golden.cases()) {
         const std::string name = entry["case"].get<std::string>() + ".";
         INFO("golden int8_gemm " << name);
-        Case which = make_case(CK_OP_INT8_GEMM, [&](Args& all) {
-            ck_int8_gemm_args& args = all.int8_gemm;
+        Case which = make_case([&](ck_int8_gemm_args& args) {
             args.out_dtype = dtype_of(entry["out"]);
             args.m = entry["m"];
             args.n = entry["n"];
@@ -108,8 +107,7 @@ TEST_CASE("golden vectors of row quantization and rotation", "[golden][int8_quan
     for (const json& entry : golden.cases()) {
         const std::string name = entry["case"].get<std::string>() + ".";
         INFO("golden int8_quantize " << name);
-        Case which = make_case(CK_OP_INT8_QUANTIZE, [&](Args& all) {
-            ck_int8_quantize_args& args = all.int8_quantize;
+        Case which = make_case([&](ck_int8_quantize_args& args) {
             args.dtype = dtype_of(entry["dtype"]);
             args.rows = entry["m"];
             args.k = entry["k"];
@@ -121,11 +119,11 @@ TEST_CASE("golden vectors of row quantization and rotation", "[golden][int8_quan
         check(which);
         if (args.rotate_group == 0) continue;
 
-        Case rotation = make_case(CK_OP_ROTATE, [&](Args& all) {
-            all.rotate.dtype = args.dtype;
-            all.rotate.rows = args.rows;
-            all.rotate.k = args.k;
-            all.rotate.group = args.rotate_group;
+        Case rotation = make_case([&](ck_rotate_args& rotate) {
+            rotate.dtype = args.dtype;
+            rotate.rows = args.rows;
+            rotate.k = args.k;
+            rotate.group = args.rotate_group;
         });
         rotation.given["x"] = golden.load(name + "x");
         rotation.given["y"] = golden.load(name + "rotated");
@@ -141,8 +139,7 @@ TEST_CASE("golden vectors of w4a8_requant, decoded again", "[golden][w4a8_requan
     for (const json& entry : golden.cases()) {
         const std::string name = entry["case"].get<std::string>() + ".";
         INFO("golden w4a8_requant " << name);
-        Case which = make_case(CK_OP_W4A8_REQUANT, [&](Args& all) {
-            ck_w4a8_requant_args& args = all.w4a8_requant;
+        Case which = make_case([&](ck_w4a8_requant_args& args) {
             args.dtype = dtype_of(entry["dtype"]);
             args.n = entry["n"];
             args.k = entry["k"];
@@ -163,8 +160,7 @@ TEST_CASE("golden vectors of w4a8_requant, decoded again", "[golden][w4a8_requan
         which.given["nonfinite"] = to_bytes(std::vector<uint64_t>{entry["nonfinite"].get<uint64_t>()});
         check(which);
 
-        Case decode = make_case(CK_OP_W4A8_DEQUANT, [&](Args& all) {
-            ck_w4a8_dequant_args& decoded = all.w4a8_dequant;
+        Case decode = make_case([&](ck_w4a8_dequant_args& decoded) {
             decoded.out_dtype = CK_I8;
             decoded.n = args.n;
             decoded.k = args.k;
@@ -198,8 +194,7 @@ TEST_CASE("golden vectors of the linears", "[golden][int8_linear][w4a8_linear]")
         const ck_activation activation = activation_of(entry["activation"]);
         void* const present = at_alignment(256);
 
-        Case quantize = make_case(CK_OP_INT8_QUANTIZE, [&](Args& all) {
-            ck_int8_quantize_args& args = all.int8_quantize;
+        Case quantize = make_case([&](ck_int8_quantize_args& args) {
             args.dtype = dtype;
             args.rows = m;
             args.k = k;
@@ -212,8 +207,7 @@ TEST_CASE("golden vectors of the linears", "[golden][int8_linear][w4a8_linear]")
         check(quantize);
 
         if (entry["weight_kind"] == "int8") {
-            Case weight = make_case(CK_OP_INT8_QUANTIZE, [&](Args& all) {
-                ck_int8_quantize_args& args = all.int8_quantize;
+            Case weight = make_case([&](ck_int8_quantize_args& args) {
                 args.dtype = dtype;
                 args.rows = n;
                 args.k = k;
@@ -224,8 +218,7 @@ TEST_CASE("golden vectors of the linears", "[golden][int8_linear][w4a8_linear]")
             weight.given["scale"] = golden.load(name + "w_scale");
             check(weight);
 
-            Case linear = make_case(CK_OP_INT8_LINEAR, [&](Args& all) {
-                ck_int8_linear_args& args = all.int8_linear;
+            Case linear = make_case([&](ck_int8_linear_args& args) {
                 args.x_dtype = dtype;
                 args.m = m;
                 args.n = n;
@@ -250,8 +243,7 @@ TEST_CASE("golden vectors of the linears", "[golden][int8_linear][w4a8_linear]")
         const ck_dtype s_rel_dtype =
             golden.load(name + "s_rel").size() == static_cast<size_t>(n * k / group) ? CK_F8_E4M3 : CK_F32;
         const bool corrected = layout == CK_W4A8_ASYMMETRIC;
-        Case requant = make_case(CK_OP_W4A8_REQUANT, [&](Args& all) {
-            ck_w4a8_requant_args& args = all.w4a8_requant;
+        Case requant = make_case([&](ck_w4a8_requant_args& args) {
             args.dtype = dtype;
             args.n = n;
             args.k = k;
@@ -268,8 +260,7 @@ TEST_CASE("golden vectors of the linears", "[golden][int8_linear][w4a8_linear]")
         requant.given["weight"] = golden.load(name + "weight");
         check(requant);
 
-        Case dequant = make_case(CK_OP_W4A8_DEQUANT, [&](Args& all) {
-            ck_w4a8_dequant_args& args = all.w4a8_dequant;
+        Case dequant = make_case([&](ck_w4a8_dequant_args& args) {
             args.out_dtype = out_dtype;
             args.n = n;
             args.k = k;
@@ -283,8 +274,7 @@ TEST_CASE("golden vectors of the linears", "[golden][int8_linear][w4a8_linear]")
         dequant.given["out"] = golden.load(name + "dequant");
         check(dequant);
 
-        Case linear = make_case(CK_OP_W4A8_LINEAR, [&](Args& all) {
-            ck_w4a8_linear_args& args = all.w4a8_linear;
+        Case linear = make_case([&](ck_w4a8_linear_args& args) {
             args.x_dtype = dtype;
             args.m = m;
             args.n = n;
@@ -316,11 +306,11 @@ TEST_CASE("golden table of the exponential, through swiglu", "[golden][int8_quan
     const std::vector<float> y = to_floats(golden.load("exp32.y"), CK_F32);
     REQUIRE(x.size() == y.size());
     REQUIRE(x.size() > 10);
-    Case which = make_case(CK_OP_INT8_QUANTIZE, [&](Args& all) {
-        all.int8_quantize.dtype = CK_F32;
-        all.int8_quantize.rows = static_cast<int64_t>(x.size());
-        all.int8_quantize.k = 1;
-        all.int8_quantize.activation = CK_ACTIVATION_SWIGLU;
+    Case which = make_case([&](ck_int8_quantize_args& args) {
+        args.dtype = CK_F32;
+        args.rows = static_cast<int64_t>(x.size());
+        args.k = 1;
+        args.activation = CK_ACTIVATION_SWIGLU;
     });
     std::vector<float> input;
     std::vector<float> scale;
@@ -347,8 +337,7 @@ TEST_CASE("golden vectors of na3d", "[golden][na3d]") {
     for (const json& entry : golden.cases()) {
         const std::string name = entry["case"].get<std::string>() + ".";
         INFO("golden na3d " << name);
-        Case which = make_case(CK_OP_NA3D, [&](Args& all) {
-            ck_na3d_args& args = all.na3d;
+        Case which = make_case([&](ck_na3d_args& args) {
             args.dtype = dtype_of(entry["dtype"]);
             int64_t* const extents[] = {&args.batch, &args.t, &args.h, &args.w, &args.heads, &args.head_dim};
             for (size_t axis = 0; axis < 6; ++axis) *extents[axis] = entry["shape"][axis];

@@ -33,14 +33,14 @@ void check_large(const Case& which) {
 TEST_CASE("int8_gemm beyond 2^31 elements of c, of a and of b", "[large][int8_gemm]") {
     for (const ck_dtype out_dtype : {CK_BF16, CK_I32}) {
         const auto gemm = [&](int64_t lda, int64_t ldb, int64_t ldc) {
-            check_large(make_case(CK_OP_INT8_GEMM, [&](Args& all) {
-                all.int8_gemm.out_dtype = out_dtype;
-                all.int8_gemm.m = 3;
-                all.int8_gemm.n = 17;
-                all.int8_gemm.k = 33;
-                all.int8_gemm.lda = lda;
-                all.int8_gemm.ldb = ldb;
-                all.int8_gemm.ldc = ldc;
+            check_large(make_case([&](ck_int8_gemm_args& args) {
+                args.out_dtype = out_dtype;
+                args.m = 3;
+                args.n = 17;
+                args.k = 33;
+                args.lda = lda;
+                args.ldb = ldb;
+                args.ldc = ldc;
             }));
         };
         gemm(0, 0, kFar);
@@ -52,105 +52,104 @@ TEST_CASE("int8_gemm beyond 2^31 elements of c, of a and of b", "[large][int8_ge
 
 // 32769 rows of a distance of 65536: the last row begins beyond element 2^31.
 TEST_CASE("int8_gemm whose rows add up to 2^31 elements", "[large][int8_gemm][full]") {
-    check_large(make_case(CK_OP_INT8_GEMM, [](Args& all) {
-        all.int8_gemm.out_dtype = CK_BF16;
-        all.int8_gemm.m = 32800;
-        all.int8_gemm.n = 16;
-        all.int8_gemm.k = 16;
-        all.int8_gemm.ldc = 65536;
+    check_large(make_case([](ck_int8_gemm_args& args) {
+        args.out_dtype = CK_BF16;
+        args.m = 32800;
+        args.n = 16;
+        args.k = 16;
+        args.ldc = 65536;
     }));
 }
 
 TEST_CASE("row operators beyond 2^31 elements", "[large][int8_quantize][rotate]") {
     for (const ck_dtype dtype : {CK_F32, CK_BF16}) {
-        check_large(make_case(CK_OP_INT8_QUANTIZE, [&](Args& all) {
-            all.int8_quantize.dtype = dtype;
-            all.int8_quantize.rows = 3;
-            all.int8_quantize.k = 48;
-            all.int8_quantize.ldx = kFar;
-            all.int8_quantize.ldq = kFar;
-            all.int8_quantize.rotate_group = 16;
+        check_large(make_case([&](ck_int8_quantize_args& args) {
+            args.dtype = dtype;
+            args.rows = 3;
+            args.k = 48;
+            args.ldx = kFar;
+            args.ldq = kFar;
+            args.rotate_group = 16;
         }));
-        check_large(make_case(CK_OP_ROTATE, [&](Args& all) {
-            all.rotate.dtype = dtype;
-            all.rotate.rows = 3;
-            all.rotate.k = 64;
-            all.rotate.group = 64;
-            all.rotate.ldx = kFar / 2 + 1;
-            all.rotate.ldy = kFar;
+        check_large(make_case([&](ck_rotate_args& args) {
+            args.dtype = dtype;
+            args.rows = 3;
+            args.k = 64;
+            args.group = 64;
+            args.ldx = kFar / 2 + 1;
+            args.ldy = kFar;
         }));
     }
 }
 
 TEST_CASE("linears beyond 2^31 elements", "[large][int8_linear][w4a8_linear]") {
-    check_large(make_case(CK_OP_INT8_LINEAR, [](Args& all) {
-        all.int8_linear.x_dtype = CK_BF16;
-        all.int8_linear.out_dtype = CK_F16;
-        all.int8_linear.m = 3;
-        all.int8_linear.n = 5;
-        all.int8_linear.k = 32;
-        all.int8_linear.ldx = kFar;
-        all.int8_linear.ldw = kFar / 2 + 1;
-        all.int8_linear.ldy = kFar;
+    check_large(make_case([](ck_int8_linear_args& args) {
+        args.x_dtype = CK_BF16;
+        args.out_dtype = CK_F16;
+        args.m = 3;
+        args.n = 5;
+        args.k = 32;
+        args.ldx = kFar;
+        args.ldw = kFar / 2 + 1;
+        args.ldy = kFar;
     }));
-    check_large(make_case(CK_OP_W4A8_LINEAR, [](Args& all) {
-        all.w4a8_linear.x_dtype = CK_F16;
-        all.w4a8_linear.out_dtype = CK_F32;
-        all.w4a8_linear.m = 3;
-        all.w4a8_linear.n = 5;
-        all.w4a8_linear.k = 48;
-        all.w4a8_linear.group = 16;
-        all.w4a8_linear.layout = CK_W4A8_ASYMMETRIC;
-        all.w4a8_linear.correction_dtype = CK_F16;
-        all.w4a8_linear.ldx = kFar;
-        all.w4a8_linear.ld_packed = kFar;
-        all.w4a8_linear.ld_s_rel = kFar;
-        all.w4a8_linear.ld_correction = kFar;
-        all.w4a8_linear.ldy = kFar;
+    check_large(make_case([](ck_w4a8_linear_args& args) {
+        args.x_dtype = CK_F16;
+        args.out_dtype = CK_F32;
+        args.m = 3;
+        args.n = 5;
+        args.k = 48;
+        args.group = 16;
+        args.layout = CK_W4A8_ASYMMETRIC;
+        args.correction_dtype = CK_F16;
+        args.ldx = kFar;
+        args.ld_packed = kFar;
+        args.ld_s_rel = kFar;
+        args.ld_correction = kFar;
+        args.ldy = kFar;
     }));
 }
 
 TEST_CASE("w4a8 weights beyond 2^31 elements", "[large][w4a8_requant][w4a8_dequant][w4a8_choose_codebook]") {
     for (const ck_w4a8_layout layout : {CK_W4A8_CODEBOOK, CK_W4A8_ASYMMETRIC}) {
-        check_large(make_case(CK_OP_W4A8_REQUANT, [&](Args& all) {
-            all.w4a8_requant.dtype = CK_BF16;
-            all.w4a8_requant.n = 3;
-            all.w4a8_requant.k = 48;
-            all.w4a8_requant.group = 16;
-            all.w4a8_requant.layout = layout;
-            all.w4a8_requant.seed = 5;
-            all.w4a8_requant.ldw = kFar;
-            all.w4a8_requant.ld_packed = kFar;
-            all.w4a8_requant.ld_s_rel = kFar;
-            all.w4a8_requant.ld_correction = kFar;
+        check_large(make_case([&](ck_w4a8_requant_args& args) {
+            args.dtype = CK_BF16;
+            args.n = 3;
+            args.k = 48;
+            args.group = 16;
+            args.layout = layout;
+            args.seed = 5;
+            args.ldw = kFar;
+            args.ld_packed = kFar;
+            args.ld_s_rel = kFar;
+            args.ld_correction = kFar;
         }));
-        check_large(make_case(CK_OP_W4A8_DEQUANT, [&](Args& all) {
-            all.w4a8_dequant.out_dtype = CK_F32;
-            all.w4a8_dequant.n = 3;
-            all.w4a8_dequant.k = 48;
-            all.w4a8_dequant.group = 16;
-            all.w4a8_dequant.layout = layout;
-            if (layout == CK_W4A8_ASYMMETRIC) all.w4a8_dequant.correction_dtype = CK_F32;
-            all.w4a8_dequant.ld_packed = kFar;
-            all.w4a8_dequant.ld_s_rel = kFar;
-            all.w4a8_dequant.ld_correction = kFar;
-            all.w4a8_dequant.ldo = kFar;
+        check_large(make_case([&](ck_w4a8_dequant_args& args) {
+            args.out_dtype = CK_F32;
+            args.n = 3;
+            args.k = 48;
+            args.group = 16;
+            args.layout = layout;
+            if (layout == CK_W4A8_ASYMMETRIC) args.correction_dtype = CK_F32;
+            args.ld_packed = kFar;
+            args.ld_s_rel = kFar;
+            args.ld_correction = kFar;
+            args.ldo = kFar;
         }));
     }
-    check_large(make_case(CK_OP_W4A8_CHOOSE_CODEBOOK, [](Args& all) {
-        all.w4a8_choose_codebook.dtype = CK_F16;
-        all.w4a8_choose_codebook.n = 3;
-        all.w4a8_choose_codebook.k = 48;
-        all.w4a8_choose_codebook.group = 16;
-        all.w4a8_choose_codebook.ldw = kFar;
+    check_large(make_case([](ck_w4a8_choose_codebook_args& args) {
+        args.dtype = CK_F16;
+        args.n = 3;
+        args.k = 48;
+        args.group = 16;
+        args.ldw = kFar;
     }));
 }
 
 // Each axis by itself so far apart that the last token lies past element 2^31.
 TEST_CASE("na3d with strides beyond 2^31 elements", "[large][na3d]") {
     for (int axis = 0; axis < 5; ++axis) {
-        check_large(make_case(CK_OP_NA3D, [&](Args& all) {
-            ck_na3d_args& args = all.na3d;
+        check_large(make_case([&](ck_na3d_args& args) {
             args.dtype = axis % 2 == 0 ? CK_F16 : CK_F32;
             args.batch = args.t = args.h = args.w = args.heads = 2;
             args.head_dim = 16;
@@ -169,29 +168,26 @@ TEST_CASE("row counts beyond 65535", "[large][int8_quantize][rotate][full]") {
         const int64_t k = device().is_simulated() ? 16 : 256;
         const int32_t group = device().is_simulated() ? 16 : 256;
         check(make_case(
-            CK_OP_INT8_QUANTIZE,
-            [&](Args& all) {
-                all.int8_quantize.dtype = CK_BF16;
-                all.int8_quantize.rows = rows;
-                all.int8_quantize.k = k;
+            [&](ck_int8_quantize_args& args) {
+                args.dtype = CK_BF16;
+                args.rows = rows;
+                args.k = k;
             },
             Fill::kSameRows));
         check(make_case(
-            CK_OP_INT8_QUANTIZE,
-            [&](Args& all) {
-                all.int8_quantize.dtype = CK_F16;
-                all.int8_quantize.rows = rows;
-                all.int8_quantize.k = k;
-                all.int8_quantize.rotate_group = group;
+            [&](ck_int8_quantize_args& args) {
+                args.dtype = CK_F16;
+                args.rows = rows;
+                args.k = k;
+                args.rotate_group = group;
             },
             Fill::kNormal));
         check(make_case(
-            CK_OP_ROTATE,
-            [&](Args& all) {
-                all.rotate.dtype = CK_BF16;
-                all.rotate.rows = rows;
-                all.rotate.k = k;
-                all.rotate.group = group;
+            [&](ck_rotate_args& args) {
+                args.dtype = CK_BF16;
+                args.rows = rows;
+                args.k = k;
+                args.group = group;
             },
             Fill::kSameRows));
     }
@@ -199,81 +195,71 @@ TEST_CASE("row counts beyond 65535", "[large][int8_quantize][rotate][full]") {
 
 // A launch has a limited number of workgroups; beyond it each goes on to further rows.
 TEST_CASE("more rows than workgroups", "[large][int8_quantize][rotate][full]") {
-    check(make_case(CK_OP_INT8_QUANTIZE, [](Args& all) {
-        all.int8_quantize.dtype = CK_BF16;
-        all.int8_quantize.rows = 4099;
-        all.int8_quantize.k = 4100;
+    check(make_case([](ck_int8_quantize_args& args) {
+        args.dtype = CK_BF16;
+        args.rows = 4099;
+        args.k = 4100;
     }));
     for (const auto& [rows, k] : {std::pair<int64_t, int64_t>{(1 << 21) + 65, 4}, {(1 << 14) + 3, 1028}})
-        check(make_case(CK_OP_ROTATE, [&, rows = rows, k = k](Args& all) {
-            all.rotate.dtype = CK_BF16;
-            all.rotate.rows = rows;
-            all.rotate.k = k;
-            all.rotate.ldx = k + 1;
-            all.rotate.group = 4;
+        check(make_case([&, rows = rows, k = k](ck_rotate_args& args) {
+            args.dtype = CK_BF16;
+            args.rows = rows;
+            args.k = k;
+            args.ldx = k + 1;
+            args.group = 4;
         }));
 }
 
 TEST_CASE("weights of more than 65535 rows", "[large][w4a8_requant][w4a8_dequant][full]") {
     for (const int64_t rows : {65535, 65536, 131073}) {
-        check(make_case(CK_OP_W4A8_REQUANT, [&](Args& all) {
-            all.w4a8_requant.dtype = CK_BF16;
-            all.w4a8_requant.n = rows;
-            all.w4a8_requant.k = device().is_simulated() ? 16 : 64;
-            all.w4a8_requant.group = 16;
-            all.w4a8_requant.seed = 3;
+        check(make_case([&](ck_w4a8_requant_args& args) {
+            args.dtype = CK_BF16;
+            args.n = rows;
+            args.k = device().is_simulated() ? 16 : 64;
+            args.group = 16;
+            args.seed = 3;
         }));
-        check(make_case(CK_OP_W4A8_DEQUANT, [&](Args& all) {
-            all.w4a8_dequant.out_dtype = CK_BF16;
-            all.w4a8_dequant.n = rows;
-            all.w4a8_dequant.k = 64;
-            all.w4a8_dequant.group = 16;
-            all.w4a8_dequant.rotate_group = 64;
+        check(make_case([&](ck_w4a8_dequant_args& args) {
+            args.out_dtype = CK_BF16;
+            args.n = rows;
+            args.k = 64;
+            args.group = 16;
+            args.rotate_group = 64;
         }));
     }
 }
 
 // A product's longer side goes over 65535, as rows and as columns.
-template <typename Fill>
-void check_long_products(ck_op op, Fill fill) {
+template <typename Problem, typename Set>
+void check_long_products(Set set) {
     for (const int64_t many : {65535, 65536, 131073})
         for (const bool tall : {false, true})
-            check(make_case(op, [&](Args& all) { fill(all, tall ? many : 3, tall ? 3 : many); }));
+            check(make_case([&](Problem& args) {
+                args.m = tall ? many : 3;
+                args.n = tall ? 3 : many;
+                args.k = 16;
+                args.out_dtype = CK_BF16;
+                set(args);
+            }));
 }
 
 TEST_CASE("int8_gemm of more than 65535 rows and columns", "[large][int8_gemm][full]") {
-    check_long_products(CK_OP_INT8_GEMM, [](Args& all, int64_t m, int64_t n) {
-        all.int8_gemm.out_dtype = CK_BF16;
-        all.int8_gemm.m = m;
-        all.int8_gemm.n = n;
-        all.int8_gemm.k = 16;
-    });
+    check_long_products<ck_int8_gemm_args>([](auto&) {});
 }
 
 TEST_CASE("int8_linear of more than 65535 rows and columns", "[large][int8_linear][full]") {
-    check_long_products(CK_OP_INT8_LINEAR, [](Args& all, int64_t m, int64_t n) {
-        all.int8_linear.x_dtype = CK_BF16;
-        all.int8_linear.out_dtype = CK_BF16;
-        all.int8_linear.m = m;
-        all.int8_linear.n = n;
-        all.int8_linear.k = 16;
-    });
+    check_long_products<ck_int8_linear_args>([](auto& args) { args.x_dtype = CK_BF16; });
 }
 
 TEST_CASE("w4a8_linear of more than 65535 rows and columns", "[large][w4a8_linear][full]") {
-    check_long_products(CK_OP_W4A8_LINEAR, [](Args& all, int64_t m, int64_t n) {
-        all.w4a8_linear.x_dtype = CK_BF16;
-        all.w4a8_linear.out_dtype = CK_BF16;
-        all.w4a8_linear.m = m;
-        all.w4a8_linear.n = n;
-        all.w4a8_linear.k = 16;
-        all.w4a8_linear.group = 16;
+    check_long_products<ck_w4a8_linear_args>([](auto& args) {
+        args.x_dtype = CK_BF16;
+        args.group = 16;
     });
 }
 
 TEST_CASE("na3d with more than 65535 queries", "[large][na3d][full]") {
-    check(make_case(CK_OP_NA3D, [](Args& all) {
-        ck_na3d_args& args = all.na3d;
+    check(make_case([](ck_na3d_args& args) {
         args.dtype = CK_F16;
         args.batch = args.t = args.h = args.heads = 1;
         args.w = 65537;
@@ -281,8 +267,7 @@ TEST_CASE("na3d with more than 65535 queries", "[large][na3d][full]") {
         args.kernel[0] = args.kernel[1] = 1;
         args.kernel[2] = 3;
     }));
-    check(make_case(CK_OP_NA3D, [](Args& all) {
-        ck_na3d_args& args = all.na3d;
+    check(make_case([](ck_na3d_args& args) {
         args.dtype = CK_F32;
         args.batch = 65537;
         args.t = args.h = args.heads = 1;

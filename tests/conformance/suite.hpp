@@ -43,6 +43,39 @@ void skip(const std::string& reason);
 // have failed.
 Outcome check(const Case& which);
 
+// An operator by the type of its args.
+template <typename Problem>
+struct ArgsOf {
+    ck_op op;
+    Problem Args::*member;
+};
+template <typename Problem>
+inline constexpr ArgsOf<Problem> args_of{};
+template <>
+inline constexpr ArgsOf<ck_int8_gemm_args> args_of<ck_int8_gemm_args>{CK_OP_INT8_GEMM, &Args::int8_gemm};
+template <>
+inline constexpr ArgsOf<ck_int8_quantize_args> args_of<ck_int8_quantize_args>{CK_OP_INT8_QUANTIZE,
+                                                                              &Args::int8_quantize};
+template <>
+inline constexpr ArgsOf<ck_int8_linear_args> args_of<ck_int8_linear_args>{CK_OP_INT8_LINEAR,
+                                                                          &Args::int8_linear};
+template <>
+inline constexpr ArgsOf<ck_rotate_args> args_of<ck_rotate_args>{CK_OP_ROTATE, &Args::rotate};
+template <>
+inline constexpr ArgsOf<ck_w4a8_requant_args> args_of<ck_w4a8_requant_args>{CK_OP_W4A8_REQUANT,
+                                                                            &Args::w4a8_requant};
+template <>
+inline constexpr ArgsOf<ck_w4a8_choose_codebook_args> args_of<ck_w4a8_choose_codebook_args>{
+    CK_OP_W4A8_CHOOSE_CODEBOOK, &Args::w4a8_choose_codebook};
+template <>
+inline constexpr ArgsOf<ck_w4a8_dequant_args> args_of<ck_w4a8_dequant_args>{CK_OP_W4A8_DEQUANT,
+                                                                            &Args::w4a8_dequant};
+template <>
+inline constexpr ArgsOf<ck_w4a8_linear_args> args_of<ck_w4a8_linear_args>{CK_OP_W4A8_LINEAR,
+                                                                          &Args::w4a8_linear};
+template <>
+inline constexpr ArgsOf<ck_na3d_args> args_of<ck_na3d_args>{CK_OP_NA3D, &Args::na3d};
+
 // A problem with every required pointer 256-aligned and all else as `set` leaves it.
 template <typename Set>
 Case make_case(ck_op op, Set set, Fill fill = Fill::kNormal) {
@@ -52,6 +85,16 @@ Case make_case(ck_op op, Set set, Fill fill = Fill::kNormal) {
     which.seed = suite().seed;
     set(which.problem.args);
     return which;
+}
+
+// The same where the parameter of `set` says which operator is meant: make_case([](ck_rotate_args& args)
+// {...}).
+template <typename Set>
+Case make_case(Set set, Fill fill = Fill::kNormal) {
+    return [&]<typename Problem>(void (Set::*)(Problem&) const) {
+        return make_case(
+            args_of<Problem>.op, [&](Args& all) { set(all.*args_of<Problem>.member); }, fill);
+    }(&Set::operator());
 }
 
 // Arrays as the packed rows that Case::given takes, and back.
