@@ -1,6 +1,7 @@
 // Whole conversions, cut into blocks of different sizes, on different devices: one result.
 #include "convert.hpp"
 
+#include <cstdlib>
 #include <random>
 
 #include "catch.hpp"
@@ -127,6 +128,26 @@ TEST_CASE("A GPU converts as the CPU does", "[.][gpu]") {
             if (block == 2048) CHECK(got.report.buffer_bytes < 600'000);
         }
     });
+}
+
+// Each copy and each kernel keeps its stream busy for a while. One after the other, or on one stream, they
+// would take the sum of that.
+TEST_CASE("Work on the blocks of a GPU overlaps", "[.][gpu]") {
+    constexpr double kPiece = 0.01;    // seconds, as GFXSIM_FAULT says below
+    constexpr int kPiecesOfBlock = 7;  // in, quantize, 2 out; in, un-rotate, out
+    constexpr int kBlocks = 9 + 1 + 1 + 2 + 4;
+    const Session gpu({CK_BACKEND_HIP, 0, 0});
+    PlanOptions plan;
+    plan.format = TargetFormat::kInt8;
+    const Result undelayed = converted(gpu, plan, 0, 8192);
+    REQUIRE(::setenv("GFXSIM_FAULT", "slow=10", 1) == 0);
+    const Result delayed = converted(gpu, plan, 0, 8192);
+    REQUIRE(::unsetenv("GFXSIM_FAULT") == 0);
+    CHECK((delayed.file == undelayed.file));
+    const double sum = kPiece * kPiecesOfBlock * kBlocks;
+    CHECK(delayed.report.device_seconds > sum / 8);
+    CHECK(delayed.report.seconds < sum * 0.7);
+    CHECK(*delayed.report.device_idle_share < 0.5);
 }
 
 }  // namespace
