@@ -140,6 +140,19 @@ CK_DEVICE uint64_t lane_address(uint64_t base, uint64_t offset) {
     return base + offset;
 }
 
+// The same with an offset that serves again and again in a loop: hidden where it is kept, it needs no copy.
+CK_DEVICE uint64_t kept_lane_address(uint64_t base, uint32_t& offset) {
+#if defined(__AMDGCN__)
+    asm("" : "+s"(base));
+    asm("" : "+v"(offset));
+#endif
+    return base + offset;
+}
+
+CK_DEVICE uint64_t kept_lane_address(uint64_t base, const uint64_t& offset) {
+    return base + offset;
+}
+
 // A kernel's one argument again: what is read from it does not stay in scalar registers between here and
 // where it was read before. `args` is the kernel's own.
 template <typename Args>

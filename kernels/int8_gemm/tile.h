@@ -89,7 +89,7 @@ struct Int8GemmStage {
         CK_UNROLL
         for (int chunk = 0; chunk < kChunks; ++chunk) {
             value[chunk] =
-                load_16_bytes<kPlace>(global_pointer<const uint8_t>(lane_address(base, offset[chunk])));
+                load_16_bytes<kPlace>(global_pointer<const uint8_t>(kept_lane_address(base, offset[chunk])));
         }
     }
 

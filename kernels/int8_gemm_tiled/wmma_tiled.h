@@ -14,7 +14,7 @@ namespace ckitchen {
 template <typename Core>
 struct Int8GemmTiledRows {
     uint64_t tile;
-    uint32_t row_offset[Core::kBlocksM];  // of this lane's row in piece 0
+    uint32_t offset[Core::kBlocksM];  // of this lane's piece of its row, among those that one load covers
     uint32_t last_piece;
 
     // Piece of those that one load of every lane covers.
@@ -29,23 +29,24 @@ struct Int8GemmTiledRows {
         for (int m = 0; m < Core::kBlocksM; ++m) {
             const uint32_t wanted = Core::wave_row() + m * 16 + WmmaInt8::operand_row(lane_id());
             const uint32_t row = wanted < last_row ? wanted : last_row;
-            row_offset[m] = row / 16 * (static_cast<uint32_t>(args.lda) * 16) + row % 16 * 16;
+            offset[m] =
+                row / 16 * (static_cast<uint32_t>(args.lda) * 16) + row % 16 * 16 + lane_piece() * 256;
         }
     }
 
     // For K that exists: k is a multiple of 16, as far as the loop goes; `part` of a step.
-    CK_DEVICE Uint32x4 load(uint32_t k, int part, int m) const {
+    CK_DEVICE Uint32x4 load(uint32_t k, int part, int m) {
         const uint64_t base = tile + (static_cast<uint64_t>(k) + part * WmmaInt8::kBytesPerRow) * 16;
         return load_16_bytes<LoadPlace::Aligned>(
-            global_pointer<const uint8_t>(lane_address(base, row_offset[m] + lane_piece() * 256)));
+            global_pointer<const uint8_t>(kept_lane_address(base, offset[m])));
     }
 
     // The same where K may end. Beyond its end B is zero and any piece will do.
     CK_DEVICE Uint32x4 load_end(uint32_t k, int part, int m) const {
         const uint32_t wanted = (k + part * WmmaInt8::kBytesPerRow) / 16 + lane_piece();
         const uint32_t piece = wanted < last_piece ? wanted : last_piece;
-        return load_16_bytes<LoadPlace::Aligned>(
-            global_pointer<const uint8_t>(tile + (row_offset[m] + static_cast<uint64_t>(piece) * 256)));
+        return load_16_bytes<LoadPlace::Aligned>(global_pointer<const uint8_t>(
+            tile + (offset[m] + (static_cast<uint64_t>(piece) - lane_piece()) * 256)));
     }
 };
 
