@@ -19,6 +19,25 @@ CK_DEVICE uint16_t float_to_bfloat16(float value) {
 #endif
 }
 
+// Two numbers after rounding to bfloat16, to nearest, ties to even; overflow is infinity. What is a NaN may
+// become 0.
+CK_DEVICE void round_to_bfloat16(float& first, float& second) {
+#if defined(__NVPTX__)
+    uint32_t both;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+    first = __builtin_bit_cast(float, both << 16);
+    second = __builtin_bit_cast(float, both & 0xffff0000u);
+#else
+    // A NaN whose highest 16 mantissa bits are set overflows into the sign and leaves 0.
+    const auto rounded = [](float value) CK_INLINE_LAMBDA {
+        const uint32_t bits = __builtin_bit_cast(uint32_t, value);
+        return __builtin_bit_cast(float, bits + 0x7fffu + (bits >> 16 & 1u) & 0xffff0000u);
+    };
+    first = rounded(first);
+    second = rounded(second);
+#endif
+}
+
 CK_DEVICE float bfloat16_to_float(uint16_t bits) {
     return __builtin_bit_cast(float, static_cast<uint32_t>(bits) << 16);
 }

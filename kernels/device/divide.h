@@ -1,4 +1,4 @@
-// Many divisions by one number.
+// Many divisions by one number, and reciprocals that need not be exact.
 #pragma once
 
 #include "target.h"
@@ -19,6 +19,15 @@ CK_DEVICE float quick_quotient(float x, float divisor, float reciprocal) {
     float quotient = x * reciprocal;
     quotient = __builtin_fmaf(__builtin_fmaf(-quotient, divisor, x), reciprocal, quotient);
     return __builtin_fmaf(__builtin_fmaf(-quotient, divisor, x), reciprocal, quotient);
+}
+
+// 1 / x within 2^-22 of itself, for x between 2^-100 and 2^100. The last bits are the hardware's own.
+CK_DEVICE float approximate_reciprocal(float x) {
+#if defined(__AMDGCN__)
+    return __builtin_amdgcn_rcpf(x);
+#else
+    return __nvvm_rcp_approx_ftz_f(x);
+#endif
 }
 
 }  // namespace ckitchen

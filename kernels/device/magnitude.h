@@ -28,6 +28,15 @@ CK_DEVICE uint32_t larger_of_lanes(uint32_t value) {
     return larger(value, static_cast<uint32_t>(exchange_xor<kMask>(static_cast<int32_t>(value))));
 }
 
+// The largest value of all lanes.
+CK_DEVICE uint32_t larger_of_wave(uint32_t value) {
+    value = larger_of_lanes<1>(value);
+    value = larger_of_lanes<2>(value);
+    value = larger_of_lanes<4>(value);
+    value = larger_of_lanes<8>(value);
+    return larger_of_lanes<16>(value);
+}
+
 // The largest value of the aligned 2^(width_log2 - 4) lanes that hold the pieces of a row of at most 512
 // elements.
 CK_DEVICE uint32_t larger_of_narrow_row(uint32_t value, uint32_t width_log2) {
@@ -43,11 +52,7 @@ CK_DEVICE uint32_t larger_of_narrow_row(uint32_t value, uint32_t width_log2) {
 // of the workgroup take part, with the same `waves`. `local` is the workgroup's, kRotationLocalBytes a wave,
 // and nothing that was in it is kept.
 CK_DEVICE uint32_t larger_of_waves(uint32_t value, uint32_t waves, LocalPointer<uint8_t> local) {
-    value = larger_of_lanes<1>(value);
-    value = larger_of_lanes<2>(value);
-    value = larger_of_lanes<4>(value);
-    value = larger_of_lanes<8>(value);
-    value = larger_of_lanes<16>(value);
+    value = larger_of_wave(value);
     if (waves == 1) return value;
     const auto slot = [&](uint32_t wave) {
         return reinterpret_cast<LocalPointer<uint32_t>>(local + wave * kRotationLocalBytes);
@@ -59,11 +64,7 @@ CK_DEVICE uint32_t larger_of_waves(uint32_t value, uint32_t waves, LocalPointer<
     const uint32_t first = wave_id() & ~(waves - 1);
     value = *slot(first + (lane_id() & (waves - 1)));
     local_barrier();
-    value = larger_of_lanes<1>(value);
-    value = larger_of_lanes<2>(value);
-    value = larger_of_lanes<4>(value);
-    value = larger_of_lanes<8>(value);
-    return larger_of_lanes<16>(value);
+    return larger_of_wave(value);
 }
 
 // The largest values of the rows that a lane's two pieces belong to, where a row takes 2^width_log2 elements

@@ -153,6 +153,11 @@ CK_DEVICE void store_byte_piece(uint64_t address, uint32_t count, const uint32_t
     }
 }
 
+CK_DEVICE void round_piece_to_bfloat16(float (&value)[kPieceElements]) {
+    CK_UNROLL
+    for (int index = 0; index < kPieceElements; index += 2) round_to_bfloat16(value[index], value[index + 1]);
+}
+
 // A wave works on 1024 elements, two pieces a lane: piece 0 of all lanes is the first half, in the order of
 // the lanes, and piece 1 the second. It is the largest rotation group, so that no group leaves its wave.
 constexpr int kWavePieces = 2;
@@ -223,10 +228,12 @@ struct WavePieces {
         }
     }
 
-    // The values after one rounding to a type.
+    // The values after one rounding to a type; what is a NaN may become 0.
     CK_DEVICE void round(uint32_t type) {
         if (type == kElementFloat16) round_as<Float16Format>();
-        if (type == kElementBfloat16) round_as<Bfloat16Format>();
+        if (type != kElementBfloat16) return;
+        CK_UNROLL
+        for (int piece = 0; piece < kWavePieces; ++piece) round_piece_to_bfloat16(value[piece]);
     }
 };
 

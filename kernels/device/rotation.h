@@ -107,27 +107,30 @@ CK_DEVICE void butterflies_of_lanes(WavePieces& pieces, uint32_t lane) {
     }
 }
 
+// The stages of strides below 256 of a group, or all of a smaller group, over one piece of every lane; the
+// product is left to the caller. All lanes of the wave take part, with their lane_id() or lane_id_again().
+CK_DEVICE void rotate_piece(float (&value)[kPieceElements], uint32_t group, LocalPointer<uint8_t> local,
+                            uint32_t lane) {
+    butterflies_of_piece(value, group >= 16);
+    if (group < 64) return;
+    const RotationExchange exchange(local, lane);
+    float across[kPieceElements];
+    wave_local_fence();
+    exchange.store_own(value);
+    wave_local_fence();
+    exchange.load_across(across);
+    butterflies_of_piece(across, group >= 256);
+    exchange.store_across(across);
+    wave_local_fence();
+    exchange.load_own(value);
+}
+
 // `group` is the same in all lanes; `factor` is 1/sqrt(group). All lanes of the wave take part, with their
 // lane_id() or lane_id_again().
 CK_DEVICE void rotate_wave(WavePieces& pieces, uint32_t group, float factor, LocalPointer<uint8_t> local,
                            uint32_t lane = lane_id()) {
     CK_UNROLL
-    for (int piece = 0; piece < kWavePieces; ++piece) butterflies_of_piece(pieces.value[piece], group >= 16);
-    if (group >= 64) {
-        const RotationExchange exchange(local, lane);
-        CK_UNROLL
-        for (int piece = 0; piece < kWavePieces; ++piece) {
-            float across[kPieceElements];
-            wave_local_fence();
-            exchange.store_own(pieces.value[piece]);
-            wave_local_fence();
-            exchange.load_across(across);
-            butterflies_of_piece(across, group >= 256);
-            exchange.store_across(across);
-            wave_local_fence();
-            exchange.load_own(pieces.value[piece]);
-        }
-    }
+    for (int piece = 0; piece < kWavePieces; ++piece) rotate_piece(pieces.value[piece], group, local, lane);
     if (group == 1024) butterflies_of_lanes(pieces, lane);
     CK_UNROLL
     for (int piece = 0; piece < kWavePieces; ++piece) {

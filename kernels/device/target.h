@@ -248,6 +248,15 @@ CK_DEVICE float value_of_lane(float value, uint32_t lane) {
 #endif
 }
 
+// Is it true in any lane? All lanes of the wave take part, and get the same answer.
+CK_DEVICE bool any_lane(bool value) {
+#if defined(__AMDGCN__)
+    return __builtin_amdgcn_ballot_w32(value) != 0;
+#else
+    return __nvvm_vote_any_sync(-1, value);
+#endif
+}
+
 // The instructions before and after this point are not mixed. Between independent parts of a long unrolled
 // computation it keeps the scheduler from holding the intermediate results of all parts at once.
 CK_DEVICE void scheduling_boundary() {

@@ -310,13 +310,29 @@ void check_w4a8_requant() {
            "rows of packed at multiples of 4");
 
     W4a8RequantGrid grid = w4a8_requant_grid(small, 5, 0);
-    expect(grid.groups == 1 && grid.width_log2 == 4, small.name, "without columns a row takes one piece");
+    expect(grid.groups == 1 && grid.row_share == 4, small.name, "without columns a row takes one piece");
     grid = w4a8_requant_grid(small, 9, 4097);
-    expect(grid.groups == 9 && grid.width_log2 == 13, small.name, "a row of more than half a workgroup");
+    expect(grid.groups == 9 && grid.row_share == 13, small.name, "a row of more than half a workgroup");
     grid = w4a8_requant_grid(small, 9, 1024);
-    expect(grid.groups == 2 && grid.width_log2 == 10, small.name, "eight rows in a workgroup");
+    expect(grid.groups == 2 && grid.row_share == 10, small.name, "eight rows in a workgroup");
     grid = w4a8_requant_grid(small, std::int64_t{1} << 40, 8192);
     expect(grid.groups == kW4a8RequantMaxGroups, small.name, "workgroups go on to further rows");
+    const W4a8RequantRow& codebook = requant_row("codebook_6144");
+    shape = {1, 1, 6144, 3, 5, 48, 256, true};
+    expect(w4a8_requant_refusal(codebook, shape) == W4a8RequantRefusal::None, codebook.name, "k = 6144");
+    shape.k = 6160;
+    expect(w4a8_requant_refusal(codebook, shape) == W4a8RequantRefusal::Width, codebook.name, "k = 6160");
+    shape.k = 240;
+    expect(w4a8_requant_refusal(codebook, shape) == W4a8RequantRefusal::Narrow, codebook.name, "k = 240");
+    shape = {1, 1, 512, 3, 5, 8, 0, true};
+    expect(w4a8_requant_refusal(codebook, shape) == W4a8RequantRefusal::Layout, codebook.name, "groups of 8");
+    shape = {1, 1, 1024, 3, 5, 16, 1024, true};
+    expect(w4a8_requant_refusal(codebook, shape) == W4a8RequantRefusal::Layout, codebook.name,
+           "rotation by 1024");
+    shape = {1, 1, 512, 3, 5, 16, 0, false};
+    expect(w4a8_requant_refusal(codebook, shape) == W4a8RequantRefusal::Layout, codebook.name, "no codebook");
+    grid = w4a8_requant_grid(codebook, 9, 2049);
+    expect(grid.groups == 5 && grid.row_share == 5, codebook.name, "two rows of five waves in a workgroup");
     expect(w4a8_requant_scratch_floats(small, 8192, 64) == 0, small.name, "no scratch memory");
     expect(w4a8_requant_scratch_floats(requant_row("rows_any"), 640, 64) == 2 * 10 + 2 * 40, "rows_any",
            "scale and minimum of 10 groups, two results of 40 pieces");

@@ -3,9 +3,7 @@
 #pragma once
 
 #include "../device/divide.h"
-#include "../device/magnitude.h"
-#include "../device/w4a8.h"
-#include "w4a8_requant_args.h"
+#include "codebook.h"
 
 namespace ckitchen {
 
@@ -127,68 +125,6 @@ struct W4a8LaneTable {
         return around;
     }
 };
-
-// The tensor's levels in local memory, behind 15 thresholds: the nearest level of x has as many levels before
-// it as there are thresholds below x.
-struct W4a8Codebook {
-    static constexpr uint32_t kLevelsAt = kW4a8Levels * 4;
-    static constexpr uint32_t kBytes = 2 * kLevelsAt;
-
-    LocalPointer<const uint8_t> table;
-    float middle;  // threshold 7
-
-    template <uint32_t kSpan>
-    CK_DEVICE uint32_t halve(float x, uint32_t offset) const {
-        const float threshold =
-            *reinterpret_cast<LocalPointer<const float>>(table + offset + (kSpan - 1) * 4);
-        return threshold < x ? offset + kSpan * 4 : offset;
-    }
-
-    CK_DEVICE float nearest_level(float x) const {
-        uint32_t offset = middle < x ? 8 * 4 : 0;
-        offset = halve<4>(x, offset);
-        offset = halve<2>(x, offset);
-        offset = halve<1>(x, offset);
-        return *reinterpret_cast<LocalPointer<const float>>(table + offset + kLevelsAt);
-    }
-};
-
-// Place of a float among all floats in ascending order, and back.
-CK_DEVICE int32_t float_order(float x) {
-    const int32_t bits = __builtin_bit_cast(int32_t, x);
-    return bits ^ (bits >> 31 & 0x7fffffff);
-}
-
-CK_DEVICE float float_of_order(int32_t order) {
-    return __builtin_bit_cast(float, order ^ (order >> 31 & 0x7fffffff));
-}
-
-// The largest number whose nearest level is `low` or one before it, where `high` is the level behind it. That
-// is about half way, but the distances that decide are rounded: what `upper` says of numbers between the two
-// changes once, and bisection finds the place.
-CK_DEVICE float w4a8_threshold(float low, float high) {
-    const auto upper = [&](float x)
-                           CK_INLINE_LAMBDA { return __builtin_fabsf(x - high) < __builtin_fabsf(x - low); };
-    // The distances are exact to half of their last place, so that the change is this near to the middle;
-    // where it is not, overflow or equal levels are at work.
-    const float middle = 0.5f * low + 0.5f * high;
-    const float around = (high - low) * 0x1p-20f;
-    const float begin = middle - around;
-    const float end = middle + around;
-    int32_t first = float_order(begin > low && !upper(begin) ? begin : low);
-    int32_t last = float_order(end < high && upper(end) ? end : high);
-    CK_NO_UNROLL
-    while (static_cast<uint32_t>(last) - static_cast<uint32_t>(first) > 1 && first < last) {
-        const uint32_t half = (static_cast<uint32_t>(last) - static_cast<uint32_t>(first)) / 2;
-        const int32_t between = static_cast<int32_t>(static_cast<uint32_t>(first) + half);
-        if (upper(float_of_order(between))) {
-            last = between;
-        } else {
-            first = between;
-        }
-    }
-    return float_of_order(first);
-}
 
 // clamp(rne(level * scale), -127, 127) of all levels, into this lane's table. All lanes of the wave take
 // part; `lane_level` is level lane % 16.

@@ -2,6 +2,7 @@
 // by itself; waves and lanes join for groups of several pieces and for the row's largest value.
 #pragma once
 
+#include "requant_outputs.h"
 #include "requant_piece.h"
 
 namespace ckitchen {
@@ -189,10 +190,10 @@ struct W4a8Lane {
         const W4a8Place here = place(args);
         float s_rel[kQuarters];
         for_groups_of_piece(args.groups.size, s_rel, [&](uint32_t quarter) CK_INLINE_LAMBDA {
-            const uint32_t bits = encode_s_rel(args, scale[0][quarter], s_channel);
+            const uint32_t bits = w4a8_encode_s_rel(args, scale[0][quarter], s_channel);
             if (here.begins_group(args.groups, quarter))
-                store_s_rel(args, here.row, group_of_quarter(args.groups, here.group, quarter), bits);
-            return args.scale_type == kW4a8ScaleE4m3 ? e4m3_to_float(bits) : __builtin_bit_cast(float, bits);
+                w4a8_store_s_rel(args, here.row, group_of_quarter(args.groups, here.group, quarter), bits);
+            return w4a8_decode_s_rel(args, bits);
         });
         if (args.layout != kW4a8Codebook) return;
         const Uint32x2 codes =
@@ -200,92 +201,23 @@ struct W4a8Lane {
                                  ordinary[0] != 0, s_rel, level_of_lane, memory);
         store_piece<kPlace>(args, here, codes);
     }
-
-    static CK_DEVICE uint32_t encode_s_rel(const W4a8RequantArgs& args, float scale, float s_channel) {
-        const float value = scale / s_channel;
-        return args.scale_type == kW4a8ScaleE4m3 ? float_to_e4m3(value) : __builtin_bit_cast(uint32_t, value);
-    }
-
-    static CK_DEVICE void store_s_rel(const W4a8RequantArgs& args, int64_t row, int64_t group,
-                                      uint32_t bits) {
-        const int64_t index = row * args.ld_s_rel + group;
-        if (args.scale_type == kW4a8ScaleE4m3) {
-            global_pointer<uint8_t>(args.s_rel)[index] = static_cast<uint8_t>(bits);
-        } else {
-            reinterpret_cast<GlobalPointer<UnalignedUint32>>(args.s_rel)[index] = bits;
-        }
-    }
 };
 static_assert(kWavePieces == 2, "two turns");
-
-// s_channel of a row from the bits of its largest value.
-CK_DEVICE float w4a8_s_channel(uint32_t largest) {
-    return larger(__builtin_bit_cast(float, largest) / 127.0f, kSmallestScale);
-}
-
-CK_DEVICE void w4a8_store_s_channel(const W4a8RequantArgs& args, int64_t row, float s_channel) {
-    reinterpret_cast<GlobalPointer<UnalignedUint32>>(args.s_channel)[row] =
-        __builtin_bit_cast(uint32_t, s_channel);
-}
-
-// Stores the number of non-finite elements that this wave met.
-template <int kWaves>
-CK_DEVICE void w4a8_store_count(const W4a8RequantArgs& args, uint32_t nonfinite) {
-    if (args.counts == 0) return;
-    // Halves, so that no sum of 32 lanes overflows.
-    int32_t half[2] = {static_cast<int32_t>(nonfinite & 0xffff), static_cast<int32_t>(nonfinite >> 16)};
-    CK_UNROLL
-    for (int index = 0; index < 2; ++index) {
-        half[index] += exchange_xor<1>(half[index]);
-        half[index] += exchange_xor<2>(half[index]);
-        half[index] += exchange_xor<4>(half[index]);
-        half[index] += exchange_xor<8>(half[index]);
-        half[index] += exchange_xor<16>(half[index]);
-    }
-    const uint64_t sum = (static_cast<uint64_t>(half[1]) << 16) + static_cast<uint32_t>(half[0]);
-    if (lane_id() == 0) global_pointer<uint64_t>(args.counts)[workgroup_id() * kWaves + wave_id()] = sum;
-}
 
 // A wave's exchange memory between a rotation and the final codes, whose tables take all of it: partial
 // results of the wave's pieces, results of groups, and the wave's copy of the codebook.
 enum W4a8Part : uint32_t { kPartA = 0, kPartB = 1, kPartScale = 2, kPartMinimum = 3, kPartCodebook = 4 };
 constexpr uint32_t kWaveParts = kWavePieces * kWaveSize;
-static_assert(kPartCodebook * kWaveParts * 4 + W4a8Codebook::kBytes <= kRotationLocalBytes, "all parts fit");
+static_assert(kPartCodebook * kWaveParts * 4 + W4a8Codebook::kEntriesBytes <= kRotationLocalBytes,
+              "all parts fit");
 static_assert(kW4a8Levels * W4a8LaneTable::kStride <= kRotationLocalBytes, "the tables fit");
-
-// What a lane knows of the codebook: level lane % 16 and, where there is one, the threshold behind it.
-struct W4a8LaneLevel {
-    float level;
-    float threshold;
-
-    CK_DEVICE explicit W4a8LaneLevel(const W4a8RequantArgs& args)
-        : level(lane_level(args.codebook, args.levels)), threshold(0.0f) {
-        if (args.layout != kW4a8Codebook) return;
-        const uint32_t code = lane_id() % kW4a8Levels;
-        const uint32_t next = code + 1 < kW4a8Levels ? code + 1 : code;
-        threshold = w4a8_threshold(level, level_of_code(args.codebook, args.levels, next));
-    }
-};
 
 CK_DEVICE W4a8Codebook w4a8_share_codebook(const W4a8LaneLevel& lane, LocalPointer<uint8_t> exchange) {
     const LocalPointer<uint8_t> memory = exchange + kPartCodebook * kWaveParts * 4;
-    W4a8Codebook codebook;
-    codebook.table = memory;
-    codebook.middle = value_of_lane(lane.threshold, 7);
     wave_local_fence();
-    if (lane_id() < kW4a8Levels) {
-        reinterpret_cast<LocalPointer<float>>(memory)[lane_id()] = lane.threshold;
-        reinterpret_cast<LocalPointer<float>>(memory + W4a8Codebook::kLevelsAt)[lane_id()] = lane.level;
-    }
+    W4a8Codebook::write(lane, memory);
     wave_local_fence();
-    return codebook;
-}
-
-// Joins two partial results of pieces of one group, from left to right.
-template <bool kSums>
-CK_DEVICE void w4a8_join(float& a, float& b, float next_a, float next_b) {
-    a = kSums ? a + next_a : larger(a, next_a);
-    b = kSums ? b + next_b : smaller(b, next_b);
+    return {memory, value_of_lane(lane.threshold, 7)};
 }
 
 // A workgroup holds whole rows: one, or several narrow ones, each in 2^width_log2 elements.
@@ -295,7 +227,7 @@ struct W4a8RequantWhole {
     static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
 
     static CK_DEVICE void run(const W4a8RequantArgs& args, LocalPointer<uint8_t> local) {
-        const uint32_t rows_log2 = __builtin_ctz(kWaves * kWaveElements) - args.width_log2;
+        const uint32_t rows_log2 = __builtin_ctz(kWaves * kWaveElements) - args.row_share;
         const W4a8LaneLevel level_of_lane(args);
         uint32_t nonfinite = 0;
         CK_NO_UNROLL
@@ -314,10 +246,10 @@ struct W4a8RequantWhole {
         W4a8Lane lane;
         lane.first_row = first;
         lane.first_column = 0;
-        lane.width_log2 = args.width_log2;
+        lane.width_log2 = args.row_share;
         lane.index = wave_id() * kWaveElements + piece_index(0);
         // Waves beyond the end of the row only wait at the barriers.
-        const uint32_t row_index = wave_id() * kWaveElements & ((1u << args.width_log2) - 1);
+        const uint32_t row_index = wave_id() * kWaveElements & ((1u << args.row_share) - 1);
         const uint32_t turns = row_index == 0 || row_index < args.k ? kWavePieces : 0;
         if (turns != 0) lane.load<kPlace>(args, exchange, nonfinite);
         const W4a8Codebook codebook = w4a8_share_codebook(level_of_lane, exchange);
@@ -367,7 +299,7 @@ struct W4a8RequantWhole {
         }
         // Results of groups have been read from other waves' memory, which those are about to overwrite.
         if (wide) local_barrier();
-        larger_of_rows(largest, args.width_log2, local);
+        larger_of_rows(largest, args.row_share, local);
         args = arguments_again(kernel_args);
         CK_NO_UNROLL
         for (uint32_t turn = 0; turn < turns; ++turn) {
@@ -398,12 +330,12 @@ struct W4a8RequantWhole {
                                        W4a8Lane& lane, LocalPointer<uint8_t> local) {
         local_barrier();
         const uint32_t row_groups = static_cast<uint32_t>(args.row_groups);
-        const uint32_t groups = (kWaves * kWaveElements >> args.width_log2) * row_groups;
+        const uint32_t groups = (kWaves * kWaveElements >> args.row_share) * row_groups;
         CK_NO_UNROLL
         for (uint32_t group = workitem_id(); group < groups; group += kWaves * kWaveSize) {
             const uint32_t row = group / row_groups;
             const uint32_t row_group = group % row_groups;
-            const uint32_t begin = (row << (args.width_log2 - 4)) + row_group * args.groups.pieces;
+            const uint32_t begin = (row << (args.row_share - 4)) + row_group * args.groups.pieces;
             float joined_a = *part(local, kPartA, begin);
             float joined_b = *part(local, kPartB, begin);
             CK_NO_UNROLL
@@ -433,7 +365,7 @@ struct W4a8RequantWhole {
     // Index of a piece's group among those of all the workgroup's rows.
     static CK_DEVICE uint32_t group_of(const W4a8RequantArgs& args, const W4a8Lane& lane,
                                        const W4a8Place& here) {
-        return (lane.index >> args.width_log2) * static_cast<uint32_t>(args.row_groups) +
+        return (lane.index >> args.row_share) * static_cast<uint32_t>(args.row_groups) +
                static_cast<uint32_t>(here.group);
     }
 
@@ -511,8 +443,8 @@ struct W4a8RequantAny {
         const W4a8RequantArgs args = arguments_again(kernel_args);
         CK_NO_UNROLL
         for (int64_t group = workitem_id(); group < args.row_groups; group += kWaves * kWaveSize)
-            W4a8Lane::store_s_rel(args, row, group,
-                                  W4a8Lane::encode_s_rel(args, *part(args, kPartScale, group), s_channel));
+            w4a8_store_s_rel(args, row, group,
+                             w4a8_encode_s_rel(args, *part(args, kPartScale, group), s_channel));
         // The next row's scratch values wait for the last readers of this one's.
         workgroup_barrier();
     }

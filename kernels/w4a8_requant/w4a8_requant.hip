@@ -1,4 +1,5 @@
 // The kernels of w4a8_requant.inc that this target has the features for.
+#include "codebook_rows.h"
 #include "requant_rows.h"
 
 #define CK_W4A8_REQUANT_KERNEL_0(name, kind, waves, lds, alignment)

@@ -10,7 +10,7 @@
 
 namespace ckitchen {
 
-enum class W4a8RequantKind : std::uint8_t { Whole, Any, Count };
+enum class W4a8RequantKind : std::uint8_t { Codebook, Whole, Any, Count };
 
 struct W4a8RequantRow {
     const char* name;
@@ -23,13 +23,17 @@ struct W4a8RequantRow {
     std::uint32_t alignment;    // 1, or 16: see the list
 };
 
+// Elements that a wave holds.
+constexpr std::uint32_t w4a8_requant_wave_elements(W4a8RequantKind kind) {
+    return kind == W4a8RequantKind::Codebook ? 512 : 1024;
+}
+
 inline constexpr W4a8RequantRow kW4a8RequantRows[] = {
-#define CK_W4A8_REQUANT_ROW(name, feature, kind, waves, lds, alignment) \
-    {                                                                   \
-        #name,      "ckitchen_w4a8_requant_" #name,                     \
-        #feature,   W4a8RequantKind::kind,                              \
-        (waves)*32, (waves)*1024,                                       \
-        lds,        alignment},
+#define CK_W4A8_REQUANT_ROW(name, feature, kind, waves, lds, alignment)     \
+    {#name,      "ckitchen_w4a8_requant_" #name,                            \
+     #feature,   W4a8RequantKind::kind,                                     \
+     (waves)*32, (waves)*w4a8_requant_wave_elements(W4a8RequantKind::kind), \
+     lds,        alignment},
 #include "w4a8_requant.inc"
 #undef CK_W4A8_REQUANT_ROW
 };
@@ -42,18 +46,24 @@ struct W4a8RequantShape {
     std::int64_t k = 0;
     std::int64_t weight_stride_bytes = 0;
     std::int64_t packed_stride_bytes = 0;
+    std::int64_t group = 0;
+    std::int64_t rotate_group = 0;
+    bool codebook = false;  // is it the layout with a codebook?
 };
 
 enum class W4a8RequantRefusal : std::uint8_t {
     None,
+    Layout,     // only a codebook with groups of whole pieces, not rotated by 1024
+    Narrow,     // k leaves most of a wave without work
     Width,      // k is larger than what a workgroup holds
     Alignment,  // rows of weight must start at multiples of `alignment` bytes, rows of packed at half of it
 };
 
 struct W4a8RequantGrid {
-    std::uint32_t groups = 0;      // workgroups in x; y and z are 1
-    std::uint32_t threads = 0;     // work-items of a workgroup in x; y and z are 1
-    std::uint32_t width_log2 = 0;  // for W4a8RequantArgs
+    std::uint32_t groups = 0;   // workgroups in x; y and z are 1
+    std::uint32_t threads = 0;  // work-items of a workgroup in x; y and z are 1
+    // For W4a8RequantArgs. Codebook: waves that a row takes. Whole: log2 of the elements that a row takes.
+    std::uint32_t row_share = 0;
 };
 
 // Enough workgroups to fill every GPU several times over; each goes on to further rows. Those that go over
@@ -62,7 +72,12 @@ inline constexpr std::int64_t kW4a8RequantMaxGroups = 4096;
 inline constexpr std::int64_t kW4a8RequantMaxGroupsAny = 512;
 
 constexpr W4a8RequantRefusal w4a8_requant_refusal(const W4a8RequantRow& row, const W4a8RequantShape& shape) {
-    if (row.kind == W4a8RequantKind::Whole && shape.k > row.elements) return W4a8RequantRefusal::Width;
+    if (row.kind == W4a8RequantKind::Codebook) {
+        if (!shape.codebook || shape.group % 16 != 0 || shape.rotate_group > 256)
+            return W4a8RequantRefusal::Layout;
+        if (shape.k < 256) return W4a8RequantRefusal::Narrow;
+    }
+    if (row.kind != W4a8RequantKind::Any && shape.k > row.elements) return W4a8RequantRefusal::Width;
     if (row.alignment > 1) {
         const std::uint64_t mixed =
             shape.weight | static_cast<std::uint64_t>(shape.weight_stride_bytes) |
@@ -74,16 +89,20 @@ constexpr W4a8RequantRefusal w4a8_requant_refusal(const W4a8RequantRow& row, con
 
 // Launch geometry of a problem that the row takes; rows is at least 1.
 constexpr W4a8RequantGrid w4a8_requant_grid(const W4a8RequantRow& row, std::int64_t rows, std::int64_t k) {
-    std::uint32_t width_log2 = 4;  // a lane's piece is 16 elements of one row
+    std::uint32_t row_share = 4;  // a lane's piece is 16 elements of one row
     std::int64_t rows_per_group = 1;
     std::int64_t most = kW4a8RequantMaxGroupsAny;
-    if (row.kind == W4a8RequantKind::Whole) {
-        while ((std::int64_t{1} << width_log2) < k) ++width_log2;
-        rows_per_group = row.elements >> width_log2;
+    if (row.kind == W4a8RequantKind::Codebook) {
+        row_share = static_cast<std::uint32_t>((k + 511) / 512);
+        rows_per_group = row.threads / 32 / row_share;
+        most = kW4a8RequantMaxGroups;
+    } else if (row.kind == W4a8RequantKind::Whole) {
+        while ((std::int64_t{1} << row_share) < k) ++row_share;
+        rows_per_group = row.elements >> row_share;
         most = kW4a8RequantMaxGroups;
     }
     const std::int64_t wanted = rows / rows_per_group + (rows % rows_per_group != 0 ? 1 : 0);
-    return {static_cast<std::uint32_t>(wanted < most ? wanted : most), row.threads, width_log2};
+    return {static_cast<std::uint32_t>(wanted < most ? wanted : most), row.threads, row_share};
 }
 
 // Scratch memory of a workgroup that goes over its row several times: for every group its scale and minimum,

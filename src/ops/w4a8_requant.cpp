@@ -100,7 +100,7 @@ Status launch(ck_context& context, const ck_w4a8_requant_args& args, const Varia
     device.stochastic = args.seed != 0 ? 1 : 0;
     device.seed = static_cast<uint32_t>(args.seed ^ args.seed >> 32);
     device.row_offset = static_cast<uint32_t>(args.row_offset);
-    device.width_log2 = parts.grid.width_log2;
+    device.row_share = parts.grid.row_share;
     device.workgroups = parts.grid.groups;
     device.count_waves = parts.count_waves;
     device.groups = w4a8_groups(static_cast<uint32_t>(args.group));
@@ -163,9 +163,16 @@ const char* W4a8Requant::refusal(const Args& args, const Variant& variant) {
     shape.k = args.k;
     shape.weight_stride_bytes = args.ldw * dtype_size(args.dtype);
     shape.packed_stride_bytes = args.ld_packed;
+    shape.group = args.group;
+    shape.rotate_group = args.rotate_group;
+    shape.codebook = args.layout == CK_W4A8_CODEBOOK;
     switch (w4a8_requant_refusal(row_of(variant), shape)) {
         case W4a8RequantRefusal::None:
             return nullptr;
+        case W4a8RequantRefusal::Layout:
+            return "not a codebook with groups of multiples of 16, rotated by at most 256";
+        case W4a8RequantRefusal::Narrow:
+            return "k is below 256";
         case W4a8RequantRefusal::Width:
             return "k is larger than what a workgroup holds";
         case W4a8RequantRefusal::Alignment:

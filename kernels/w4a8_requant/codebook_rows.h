@@ -1,0 +1,375 @@
+// W4A8 quantization with a codebook where the weights of a piece belong to one group. A lane has one piece,
+// and a row as many waves as it needs; choices are made by quick_piece.h and, where that leaves a doubt,
+// exactly.
+#pragma once
+
+#include "quick_piece.h"
+#include "requant_outputs.h"
+
+namespace ckitchen {
+
+// A lane's piece and the scale of its group.
+struct W4a8Piece {
+    float weight[kPieceElements];
+    float scale;
+    int32_t positive;   // bits of the largest weight, negative where there is none from 0 on
+    uint32_t negative;  // bits of the smallest weight, its sign clear where there is none below 0
+
+    template <LoadPlace kPlace>
+    CK_DEVICE void load(uint32_t type, uint64_t address) {
+        if (type == kElementFloat32) {
+            load_whole_piece<Float32Format, kPlace>(address, weight);
+        } else if (type == kElementFloat16) {
+            load_whole_piece<Float16Format, kPlace>(address, weight);
+        } else {
+            load_whole_piece<Bfloat16Format, kPlace>(address, weight);
+        }
+    }
+
+    CK_DEVICE void clear() {
+        CK_UNROLL
+        for (int index = 0; index < kPieceElements; ++index) weight[index] = 0.0f;
+    }
+
+    // Rounds once to a type; what is a NaN may become 0.
+    CK_DEVICE void round(uint32_t type) {
+        if (type == kElementBfloat16) round_piece_to_bfloat16(weight);
+        if (type != kElementFloat16) return;
+        CK_UNROLL
+        for (int index = 0; index < kPieceElements; ++index)
+            weight[index] = Float16Format::to_float(Float16Format::from_float(weight[index]));
+    }
+
+    // As signed integers, the bits of numbers from 0 on are in their order and larger than those of all
+    // others; as unsigned ones, those of numbers below 0 are, in the opposite order.
+    CK_DEVICE void find_ends() {
+        positive = __builtin_bit_cast(int32_t, weight[0]);
+        negative = __builtin_bit_cast(uint32_t, weight[0]);
+        CK_UNROLL
+        for (int index = 1; index < kPieceElements; ++index) {
+            const int32_t bits = __builtin_bit_cast(int32_t, weight[index]);
+            positive = bits > positive ? bits : positive;
+            negative = larger(negative, static_cast<uint32_t>(bits));
+        }
+    }
+
+    // Finds the ends. Puts 0 in the place of what is not finite, and returns its number.
+    CK_DEVICE uint32_t clear_nonfinite() {
+        find_ends();
+        if (positive < static_cast<int32_t>(kInfinity) && negative < (kInfinity | 1u << 31)) return 0;
+        uint32_t cleared = 0;
+        CK_UNROLL
+        for (int index = 0; index < kPieceElements; ++index) {
+            const bool finite = magnitude(weight[index]) < kInfinity;
+            weight[index] = finite ? weight[index] : 0.0f;
+            cleared += finite ? 0 : 1;
+            if (index % 4 == 3) scheduling_boundary();
+        }
+        find_ends();
+        return cleared;
+    }
+
+    CK_DEVICE float largest() const {
+        const int32_t below = static_cast<int32_t>(negative ^ 1u << 31);
+        const int32_t bits = positive > below ? positive : below;
+        return __builtin_bit_cast(float, bits > 0 ? bits : 0);
+    }
+
+    CK_DEVICE float lowest() const {
+        return __builtin_bit_cast(float, negative >> 31 != 0 ? negative : positive_bits());
+    }
+    CK_DEVICE float highest() const {
+        return __builtin_bit_cast(float, positive >= 0 ? positive_bits() : negative);
+    }
+
+    // Sums of weight * level (a) and level^2 (b) with the nearest levels.
+    CK_DEVICE void sums(const W4a8CellTable& table, float& a, float& b) const {
+        float level[kPieceElements];
+        bool certain = false;
+        if (table.usable()) {
+            constexpr int kHalf = kPieceElements / 2;
+            const float reciprocal = approximate_reciprocal(scale);
+            float distance = __builtin_inff();
+            CK_UNROLL
+            for (int first = 0; first < kPieceElements; first += kHalf) {
+                float part[kHalf];
+                float part_level[kHalf];
+                CK_UNROLL
+                for (int index = 0; index < kHalf; ++index) part[index] = weight[first + index];
+                quick_levels(table, part, reciprocal, part_level, distance);
+                CK_UNROLL
+                for (int index = 0; index < kHalf; ++index) level[first + index] = part_level[index];
+                scheduling_boundary();
+            }
+            certain = distance > table.cells.band && within_cells(table, largest(), reciprocal, scale);
+        }
+        if (any_lane(!certain)) exact_levels(table.codebook, weight, scale, level);
+        float product[kPieceElements];
+        float square[kPieceElements];
+        CK_UNROLL
+        for (int index = 0; index < kPieceElements; ++index) {
+            product[index] = weight[index] * level[index];
+            square[index] = level[index] * level[index];
+        }
+        a = balanced_sum(product);
+        b = balanced_sum(square);
+    }
+
+    // Bits of the largest |level * scale|. The levels of all weights lie between those of the ends. Where all
+    // weights are on one side of 0, the end of that side decides: the magnitudes of nearest levels do not
+    // fall away from 0. For if x >= 0 has a nearest level n < 0, the next level p behind it is not nearer, p
+    // >= p - x >= x - n >= |n|, also when the differences are rounded, and larger numbers have n or levels
+    // from p on; likewise below 0.
+    CK_DEVICE uint32_t largest_value(const W4a8CellTable& table) const {
+        const float end[2] = {lowest(), highest()};
+        float level[2] = {0.0f, 0.0f};
+        bool certain = false;
+        if (table.usable()) {
+            const float reciprocal = approximate_reciprocal(scale);
+            float distance = __builtin_inff();
+            quick_levels(table, end, reciprocal, level, distance);
+            certain = distance > table.cells.band && within_cells(table, largest(), reciprocal, scale);
+        }
+        if (any_lane(!certain)) exact_levels(table.codebook, end, scale, level);
+        return larger(magnitude(level[0] * scale), magnitude(level[1] * scale));
+    }
+
+    // Final codes on the grid of s_channel, packed. `memory` is the wave's.
+    CK_DEVICE Uint32x2 codes(const W4a8RequantArgs& args, const W4a8CellTable& table, int64_t row,
+                             int64_t column, float s_channel, float s_rel,
+                             LocalPointer<uint8_t> memory) const {
+        Uint32x2 result = {0, 0};
+        bool certain = false;
+        const float level_of_lane = table.codebook.level(lane_id() % kW4a8Levels);
+        if (args.stochastic == 0) {
+            const bool fits = table.usable() && quick_codes_fit(table, largest(), s_channel, s_rel);
+            if (!any_lane(!fits)) {
+                certain = quick_codes(table, weight, s_channel, s_rel, result);
+            } else {
+                certain = searched_codes(level_of_lane, weight, s_channel, s_rel, memory, result);
+            }
+        }
+        if (any_lane(!certain))
+            result = exact_codes(args, W4a8Draw(args, row, column), s_channel, s_rel, level_of_lane, memory);
+        return result;
+    }
+
+  private:
+    CK_DEVICE uint32_t positive_bits() const { return static_cast<uint32_t>(positive); }
+
+    static CK_DEVICE float balanced_sum(const float (&value)[kPieceElements]) {
+        float sum[2];
+        CK_UNROLL
+        for (int half = 0; half < 2; ++half) {
+            const int at = half * kPieceElements / 2;
+            sum[half] = ((value[at] + value[at + 1]) + (value[at + 2] + value[at + 3])) +
+                        ((value[at + 4] + value[at + 5]) + (value[at + 6] + value[at + 7]));
+        }
+        return sum[0] + sum[1];
+    }
+
+    // The rest has one copy of its arithmetic: the numbers take turns.
+
+    template <int kCount>
+    static CK_DEVICE void exact_levels(const W4a8Codebook& codebook, const float (&number)[kCount],
+                                       float scale, float (&level)[kCount]) {
+        float rest[kCount];
+        CK_UNROLL
+        for (int index = 0; index < kCount; ++index) rest[index] = number[index];
+        CK_NO_UNROLL
+        for (int turn = 0; turn < kCount; ++turn) {
+            const float found = codebook.nearest_level(rest[0] / scale);
+            CK_UNROLL
+            for (int index = 1; index < kCount; ++index) {
+                rest[index - 1] = rest[index];
+                level[index - 1] = level[index];
+            }
+            level[kCount - 1] = found;
+        }
+    }
+
+    CK_DEVICE Uint32x2 exact_codes(const W4a8RequantArgs& args, const W4a8Draw& draw, float s_channel,
+                                   float s_rel, float level_of_lane, LocalPointer<uint8_t> memory) const {
+        const W4a8LaneTable table = build_lane_table(level_of_lane, s_rel, memory);
+        const float second = table.level(W4a8LaneTable::kStride);
+        float rest[kPieceElements];
+        CK_UNROLL
+        for (int index = 0; index < kPieceElements; ++index) rest[index] = weight[index];
+        uint64_t result = 0;
+        CK_NO_UNROLL
+        for (uint32_t turn = 0; turn < kPieceElements; ++turn) {
+            const float x = rest[0] / s_channel;
+            const W4a8Neighbours around = table.find(x);
+            const uint64_t code =
+                args.stochastic != 0 ? around.drawn(x, draw.at(turn), second) : around.nearest(x);
+            result = result >> 4 | code << 60;
+            CK_UNROLL
+            for (int index = 1; index < kPieceElements; ++index) rest[index - 1] = rest[index];
+        }
+        return Uint32x2{static_cast<uint32_t>(result), static_cast<uint32_t>(result >> 32)};
+    }
+};
+
+// A workgroup holds one row or several, each in `row_share` waves.
+template <int kWaves, int kAlignment>
+struct W4a8RequantCodebook {
+    // Behind the waves' memory the cells, and two values of every wave, which rows use in turn.
+    static constexpr int kTableAt = kWaves * kRotationLocalBytes;
+    static constexpr int kSlotsAt = kTableAt + W4a8CellTable::kBytes;
+    static constexpr int kLocalBytes = (kSlotsAt + 2 * kWaves * 4 + 15) / 16 * 16;
+    static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
+
+    // Where a lane's piece lies. Rows are the same in all lanes of a wave.
+    struct Place {
+        int64_t row;
+        uint32_t wave;   // among those of its row
+        uint32_t first;  // wave of its row
+        uint32_t column;
+        uint32_t group;
+        bool takes_part;  // is there a row for the wave?
+        bool exists;
+    };
+
+    static CK_DEVICE void run(const W4a8RequantArgs& args, LocalPointer<uint8_t> local) {
+        const W4a8CellTable table(args, local + kTableAt);
+        const uint32_t held = as_scalar(kWaves / args.row_share);
+        Place place;
+        const uint32_t row_of_wave = as_scalar(wave_id() / args.row_share);
+        place.first = row_of_wave * args.row_share;
+        place.wave = wave_id() - place.first;
+        place.column = (place.wave * kWaveSize + lane_id()) * kPieceElements;
+        place.group = static_cast<uint32_t>(first_group_of_piece(args.groups, place.column));
+        uint32_t nonfinite = 0;
+        uint32_t turn = 0;
+        CK_NO_UNROLL
+        for (int64_t first = static_cast<int64_t>(workgroup_id()) * held; first < args.rows;
+             first += static_cast<int64_t>(args.workgroups) * held) {
+            place.row = first + row_of_wave;
+            place.takes_part = row_of_wave < held && place.row < args.rows;
+            place.exists = place.takes_part && place.column < args.k;
+            run_rows(args, held, turn, place, table, nonfinite, local);
+            turn ^= 1;
+        }
+        w4a8_store_count<kWaves>(args, nonfinite);
+    }
+
+    static CK_DEVICE void run_rows(const W4a8RequantArgs& args, uint32_t held, uint32_t turn,
+                                   const Place& place, const W4a8CellTable& table, uint32_t& nonfinite,
+                                   LocalPointer<uint8_t> local) {
+        const LocalPointer<uint8_t> memory = local + wave_id() * kRotationLocalBytes;
+        const bool wide = args.groups.pieces > 1;
+        W4a8Piece piece;
+        piece.scale = 1.0f;
+        if (place.takes_part) {
+            nonfinite += load(args, place, memory, piece);
+            const float largest = piece.largest();
+            if (wide) {
+                store_parts(memory, largest, 0.0f);
+            } else {
+                piece.scale = scale_of_extremes(kW4a8Codebook, largest, 0.0f);
+            }
+        }
+        if (wide) join_groups<false>(args, held, place, piece, local);
+        CK_NO_UNROLL
+        for (int refinement = 0; refinement < 2; ++refinement) {
+            if (place.takes_part) {
+                float a;
+                float b;
+                piece.sums(table, a, b);
+                if (wide) {
+                    store_parts(memory, a, b);
+                } else {
+                    piece.scale = scale_of_sums(a, b);
+                }
+            }
+            if (wide) join_groups<true>(args, held, place, piece, local);
+        }
+        uint32_t largest = place.takes_part ? piece.largest_value(table) : 0;
+        largest = larger_of_row(args, place.exists ? largest : 0, turn, place, local);
+        if (!place.takes_part) return;
+
+        const float s_channel = w4a8_s_channel(largest);
+        if (place.column == 0) w4a8_store_s_channel(args, place.row, s_channel);
+        const uint32_t bits = w4a8_encode_s_rel(args, piece.scale, s_channel);
+        const Uint32x2 codes = piece.codes(args, table, place.row, place.column, s_channel,
+                                           w4a8_decode_s_rel(args, bits), memory);
+        if (!place.exists) return;
+        if (place.column >> 4 == place.group * args.groups.pieces)
+            w4a8_store_s_rel(args, place.row, place.group, bits);
+        store_codes<kPlace>(lane_address(args.packed + place.row * args.ld_packed, place.column / 2),
+                            kPieceElements, codes);
+    }
+
+    // The weights as the quantizer sees them: what is not finite is 0 and counted; then the rotation, rounded
+    // to the type, whose overflows are 0 as well.
+    static CK_DEVICE uint32_t load(const W4a8RequantArgs& args, const Place& place,
+                                   LocalPointer<uint8_t> memory, W4a8Piece& piece) {
+        const uint32_t size = element_size(args.type);
+        if (place.exists) {
+            piece.load<kPlace>(args.type,
+                               lane_address(args.weight + place.row * args.ldw * size, place.column * size));
+        } else {
+            piece.clear();
+        }
+        const uint32_t cleared = piece.clear_nonfinite();
+        if (args.rotate_group == 0) return cleared;
+        rotate_piece(piece.weight, args.rotate_group, memory, lane_id_again());
+        CK_UNROLL
+        for (int index = 0; index < kPieceElements; ++index)
+            piece.weight[index] = piece.weight[index] * args.rotate_factor;
+        piece.round(args.type);
+        piece.clear_nonfinite();
+        return cleared;
+    }
+
+    // The largest value of a row's waves.
+    static CK_DEVICE uint32_t larger_of_row(const W4a8RequantArgs& args, uint32_t value, uint32_t turn,
+                                            const Place& place, LocalPointer<uint8_t> local) {
+        const auto slots = reinterpret_cast<LocalPointer<uint32_t>>(local + kSlotsAt) + turn * kWaves;
+        value = larger_of_wave(value);
+        if (lane_id() == 0) slots[wave_id()] = value;
+        local_barrier();
+        if (!place.takes_part) return 0;
+        return larger_of_wave(lane_id() < args.row_share ? slots[place.first + lane_id()] : 0);
+    }
+
+    // A piece's results, for the joining of groups, in its wave's memory; behind those the groups' scales.
+    static constexpr uint32_t kPartBytes = kWaveSize * 4;
+
+    static CK_DEVICE LocalPointer<float> part(LocalPointer<uint8_t> local, uint32_t kind, uint32_t index) {
+        return reinterpret_cast<LocalPointer<float>>(local + index / kWaveSize * kRotationLocalBytes +
+                                                     kind * kPartBytes) +
+               index % kWaveSize;
+    }
+
+    static CK_DEVICE void store_parts(LocalPointer<uint8_t> memory, float a, float b) {
+        *part(memory, 0, lane_id()) = a;
+        *part(memory, 1, lane_id()) = b;
+    }
+
+    // Scales of groups of several pieces from the pieces' results: one work-item joins a group, from left to
+    // right.
+    template <bool kSums>
+    static CK_DEVICE void join_groups(const W4a8RequantArgs& args, uint32_t held, const Place& place,
+                                      W4a8Piece& piece, LocalPointer<uint8_t> local) {
+        local_barrier();
+        const uint32_t row_groups = static_cast<uint32_t>(args.row_groups);
+        CK_NO_UNROLL
+        for (uint32_t group = workitem_id(); group < held * row_groups; group += kWaves * kWaveSize) {
+            const uint32_t row = group / row_groups;
+            const uint32_t begin =
+                row * args.row_share * kWaveSize + (group - row * row_groups) * args.groups.pieces;
+            float a = *part(local, 0, begin);
+            float b = *part(local, 1, begin);
+            CK_NO_UNROLL
+            for (uint32_t index = begin + 1; index < begin + args.groups.pieces; ++index)
+                w4a8_join<kSums>(a, b, *part(local, 0, index), *part(local, 1, index));
+            *part(local, 2, group) = kSums ? scale_of_sums(a, b) : scale_of_extremes(kW4a8Codebook, a, b);
+        }
+        local_barrier();
+        if (place.exists)
+            piece.scale = *part(local, 2, place.first / args.row_share * row_groups + place.group);
+    }
+};
+
+}  // namespace ckitchen
