@@ -9,6 +9,7 @@
 #include "../int8_quantize/int8_quantize_rows.hpp"
 #include "../na3d/na3d_rows.hpp"
 #include "../rotate/rotate_rows.hpp"
+#include "../w4a8_gemv/w4a8_gemv_rows.hpp"
 #include "../w4a8_linear/w4a8_linear_rows.hpp"
 #include "../w4a8_requant/w4a8_requant_rows.hpp"
 
@@ -338,6 +339,37 @@ void check_w4a8_requant() {
            "scale and minimum of 10 groups, two results of 40 pieces");
 }
 
+void check_w4a8_gemv() {
+    const W4a8GemvRow* any = nullptr;
+    const W4a8GemvRow* aligned = nullptr;
+    for (const W4a8GemvRow& row : kW4a8GemvRows) {
+        if (std::string_view(row.name) == "packed_8") any = &row;
+        if (std::string_view(row.name) == "packed_aligned_8") aligned = &row;
+    }
+    expect(any && aligned, "packed_8", "the rows exist");
+    W4a8GemvShape shape{3, 5, 8, 33, 64, 32, false};
+    expect(w4a8_gemv_refusal(*any, shape) == W4a8GemvRefusal::None, any->name, "any address");
+    expect(w4a8_gemv_workgroups(*any, 33) == 2, any->name, "33 columns take two workgroups of 32");
+    expect(w4a8_gemv_refusal(*aligned, shape) == W4a8GemvRefusal::Alignment, aligned->name, "packed at 3");
+    shape.packed = 8;
+    shape.ld_packed = 40;
+    expect(w4a8_gemv_refusal(*aligned, shape) == W4a8GemvRefusal::Element, aligned->name,
+           "elements anywhere");
+    shape.natural = true;
+    expect(w4a8_gemv_refusal(*aligned, shape) == W4a8GemvRefusal::None, aligned->name, "packed at 8");
+    shape.m = 9;
+    expect(w4a8_gemv_refusal(*any, shape) == W4a8GemvRefusal::Rows, any->name, "9 rows");
+    shape.m = 8;
+    shape.group = 8;
+    expect(w4a8_gemv_refusal(*any, shape) == W4a8GemvRefusal::Groups, any->name, "groups of 8");
+    shape.group = 16;
+    shape.k = 0;
+    expect(w4a8_gemv_refusal(*any, shape) == W4a8GemvRefusal::Groups, any->name, "no k");
+    shape.k = 16;
+    shape.n = std::int64_t{1} << 40;
+    expect(w4a8_gemv_refusal(*any, shape) == W4a8GemvRefusal::Grid, any->name, "too many columns");
+}
+
 void check_w4a8_linear() {
     const char* const what = "w4a8_linear_chunk";
     expect(w4a8_linear_chunk(1, 100, 5120, 0) == 100, what, "a narrow weight is decoded at once");
@@ -467,6 +499,7 @@ int main() {
     check_int8_quantize();
     check_rotate();
     check_w4a8_requant();
+    check_w4a8_gemv();
     check_w4a8_linear();
     check_na3d();
     check_na3d_matrix();

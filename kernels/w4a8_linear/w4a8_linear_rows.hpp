@@ -43,6 +43,16 @@ constexpr std::uint32_t w4a8_linear_workgroups(std::int64_t rows, std::int64_t t
     return static_cast<std::uint32_t>(many ? kW4a8LinearMaxGroups : down * across);
 }
 
+// Intermediate results that are kept at a time.
+inline constexpr std::int64_t kW4a8LinearValueBytes = std::int64_t{256} << 20;
+
+// Columns of the product that are computed at a time where nothing is decoded into memory and intermediate
+// results have `value_bytes` bytes a column (0 for none).
+constexpr std::int64_t w4a8_linear_packed_chunk(std::int64_t n, std::int64_t value_bytes) {
+    const std::int64_t columns = value_bytes > 0 ? kW4a8LinearValueBytes / value_bytes : n;
+    return columns < 1 ? 1 : columns < n ? columns : n;
+}
+
 // Columns of the product that are computed at a time, where the weight has `row_bytes` bytes a column and
 // intermediate results `value_bytes` (0 for none): few enough for what is decoded to stay in the L2 cache
 // until it is multiplied, enough for m rows of activations to fill a GPU with tiles.
@@ -52,7 +62,6 @@ constexpr std::int64_t w4a8_linear_chunk(std::int64_t m, std::int64_t n, std::in
     constexpr std::int64_t kTilesWanted = 256;
     constexpr std::int64_t kCacheBytes = std::int64_t{4} << 20;
     constexpr std::int64_t kMostBytes = std::int64_t{32} << 20;
-    constexpr std::int64_t kMostValueBytes = std::int64_t{256} << 20;
     constexpr std::int64_t kStep = 2 * kTile;  // of the widest tiles
     if (row_bytes < 1) row_bytes = 1;
     const std::int64_t tiles_m = m / kTile + (m % kTile != 0 ? 1 : 0);
@@ -60,7 +69,8 @@ constexpr std::int64_t w4a8_linear_chunk(std::int64_t m, std::int64_t n, std::in
     const std::int64_t wanted = kTilesWanted / tiles_m * kTile;
     if (columns < wanted) columns = wanted;
     if (columns > kMostBytes / row_bytes) columns = kMostBytes / row_bytes;
-    if (value_bytes > 0 && columns > kMostValueBytes / value_bytes) columns = kMostValueBytes / value_bytes;
+    if (value_bytes > 0 && columns > kW4a8LinearValueBytes / value_bytes)
+        columns = kW4a8LinearValueBytes / value_bytes;
     columns = columns < kStep ? kStep : columns / kStep * kStep;
     return columns < n ? columns : n;
 }

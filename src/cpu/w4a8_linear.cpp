@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/linear_args.hpp"
 #include "cpu/gemm.hpp"
 #include "cpu/int8_quantize.hpp"
 #include "cpu/reference/w4a8.hpp"
@@ -67,7 +68,7 @@ void w4a8_linear(ThreadPool& pool, const ck_w4a8_linear_args& p) {
     rows.scale += group_sums(p);
     rows.q += group_sums(p) * static_cast<std::int64_t>(sizeof(float));
 
-    int8_quantize(pool, reference::w4a8_linear_quantize_args(p, rows.q, rows.scale));
+    int8_quantize(pool, linear_quantize_args(p, rows.q, p.k, rows.scale));
     const bool corrected = p.layout == CK_W4A8_ASYMMETRIC;
     if (corrected) scaled_group_sums(pool, p, rows, sums);
 

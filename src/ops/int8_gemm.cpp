@@ -37,16 +37,6 @@ uint64_t address(const void* pointer) {
     return reinterpret_cast<uint64_t>(pointer);
 }
 
-bool is_natural(const ck_int8_gemm_args& args) {
-    const auto natural = [](const void* pointer, ck_dtype dtype) {
-        return !pointer || address(pointer) % static_cast<uint64_t>(dtype_size(dtype)) == 0;
-    };
-    if (!natural(args.c, args.out_dtype)) return false;
-    if (args.out_dtype == CK_I32) return true;
-    return natural(args.scale_a, CK_F32) && natural(args.scale_b, CK_F32) &&
-           natural(args.bias, args.bias_dtype);
-}
-
 Int8GemmSplit split_of(const ck_context& context, const ck_int8_gemm_args& args, const Int8GemmRow& row) {
     return int8_gemm_split(row, args.m, args.n, args.k, context.backend->properties().compute_units);
 }
@@ -85,23 +75,7 @@ Status launch(ck_context& context, const ck_int8_gemm_args& args, const Variant&
     const Int8GemmRow& row = row_of(variant);
     const Int8GemmGrid grid =
         int8_gemm_grid(row, args.m, args.n, context.backend->properties().compute_units);
-    Int8GemmArgs device{};
-    device.a = address(args.a);
-    device.b = address(args.b);
-    device.c = address(args.c);
-    device.scale_a = address(args.scale_a);
-    device.scale_b = address(args.scale_b);
-    device.bias = address(args.bias);
-    device.m = args.m;
-    device.n = args.n;
-    device.lda = args.lda;
-    device.ldb = args.ldb;
-    device.ldc = args.ldc;
-    device.k = static_cast<uint32_t>(args.k);
-    device.output_type = device_type(args.out_dtype);
-    device.bias_type = args.bias ? device_type(args.bias_dtype) : kInt8GemmNone;
-    device.scale_a_stride = args.scale_a_mode == CK_SCALE_VECTOR ? 1 : 0;
-    device.scale_b_stride = args.scale_b_mode == CK_SCALE_VECTOR ? 1 : 0;
+    Int8GemmArgs device = int8_gemm_device_args(args);
     device.tiles_m = grid.tiles_m;
     device.tiles_n = grid.tiles_n;
     device.group_m = grid.group_m;
@@ -121,6 +95,37 @@ Status launch(ck_context& context, const ck_int8_gemm_args& args, const Variant&
 }
 
 }  // namespace
+
+bool int8_gemm_is_natural(const ck_int8_gemm_args& args) {
+    const auto natural = [](const void* pointer, ck_dtype dtype) {
+        return !pointer || address(pointer) % static_cast<uint64_t>(dtype_size(dtype)) == 0;
+    };
+    if (!natural(args.c, args.out_dtype)) return false;
+    if (args.out_dtype == CK_I32) return true;
+    return natural(args.scale_a, CK_F32) && natural(args.scale_b, CK_F32) &&
+           natural(args.bias, args.bias_dtype);
+}
+
+Int8GemmArgs int8_gemm_device_args(const ck_int8_gemm_args& args) {
+    Int8GemmArgs device{};
+    device.a = address(args.a);
+    device.b = address(args.b);
+    device.c = address(args.c);
+    device.scale_a = address(args.scale_a);
+    device.scale_b = address(args.scale_b);
+    device.bias = address(args.bias);
+    device.m = args.m;
+    device.n = args.n;
+    device.lda = args.lda;
+    device.ldb = args.ldb;
+    device.ldc = args.ldc;
+    device.k = static_cast<uint32_t>(args.k);
+    device.output_type = device_type(args.out_dtype);
+    device.bias_type = args.bias ? device_type(args.bias_dtype) : kInt8GemmNone;
+    device.scale_a_stride = args.scale_a_mode == CK_SCALE_VECTOR ? 1 : 0;
+    device.scale_b_stride = args.scale_b_mode == CK_SCALE_VECTOR ? 1 : 0;
+    return device;
+}
 
 Status check_gemm_extents(int64_t m, int64_t n, int64_t k) {
     CK_RETURN_IF_ERROR(check_extent("m", m));
@@ -183,7 +188,7 @@ const char* Int8Gemm::refusal(const Args& args, const Variant& variant) {
     shape.k = args.k;
     shape.lda = args.lda;
     shape.ldb = args.ldb;
-    shape.natural = is_natural(args);
+    shape.natural = int8_gemm_is_natural(args);
     switch (int8_gemm_refusal(row_of(variant), shape)) {
         case Int8GemmRefusal::None:
             return nullptr;

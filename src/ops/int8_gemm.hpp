@@ -3,6 +3,7 @@
 
 #include "core/context.hpp"
 #include "core/region.hpp"
+#include "int8_gemm/int8_gemm_args.h"
 #include "ops/operator.hpp"
 
 namespace ckitchen::ops {
@@ -10,6 +11,12 @@ namespace ckitchen::ops {
 // The most that int32 accumulation guarantees: 131071 * 128 * 128 < 2^31.
 constexpr int64_t kMaxGemmK = 131071;
 Status check_gemm_extents(int64_t m, int64_t n, int64_t k);
+
+// Do the elements of C, the scales and the bias lie at multiples of their size?
+bool int8_gemm_is_natural(const ck_int8_gemm_args& args);
+
+// The problem for a kernel, without its launch geometry.
+Int8GemmArgs int8_gemm_device_args(const ck_int8_gemm_args& args);
 
 struct Int8Gemm {
     using Args = ck_int8_gemm_args;

@@ -7,30 +7,43 @@
 #include "core/codebook.hpp"
 #include "cpu/w4a8_linear.hpp"
 #include "int8_gemm/int8_gemm_rows.hpp"
-#include "ops/checks.hpp"
 #include "ops/cpu.hpp"
 #include "ops/device_types.hpp"
 #include "ops/device_workspace.hpp"
 #include "ops/gpu.hpp"
-#include "ops/int8_gemm.hpp"
-#include "ops/int8_quantize.hpp"
+#include "ops/linear.hpp"
 #include "ops/w4a8_dequant.hpp"
+#include "ops/w4a8_device.hpp"
 #include "ops/w4a8_weight.hpp"
+#include "w4a8_gemv/w4a8_gemv_rows.hpp"
 #include "w4a8_linear/w4a8_linear_rows.hpp"
 
 namespace ckitchen::ops {
 namespace {
 
-// The INT8 GEMM's rows under this operator's name.
+// The rows that decode the weight in registers, then the INT8 GEMM's, for a decoded weight, under this
+// operator's name.
 constexpr auto kRows = [] {
-    std::array<DeviceRow, kInt8GemmRowCount> rows{{
+    std::array<DeviceRow, kW4a8GemvRowCount + kInt8GemmRowCount> rows{{
+#define CK_W4A8_GEMV_ROW(name, feature, ...) {"w4a8_linear_" #name, #feature, nullptr},
+#include "w4a8_gemv/w4a8_gemv.inc"
+#undef CK_W4A8_GEMV_ROW
 #define CK_INT8_GEMM_ROW(name, feature, ...) {"w4a8_linear_" #name, #feature, nullptr},
 #include "int8_gemm/int8_gemm.inc"
 #undef CK_INT8_GEMM_ROW
     }};
-    for (std::size_t i = 0; i < kInt8GemmRowCount; ++i) rows[i].row = &kInt8GemmRows[i];
+    for (std::size_t i = 0; i < kW4a8GemvRowCount; ++i) rows[i].row = &kW4a8GemvRows[i];
+    for (std::size_t i = 0; i < kInt8GemmRowCount; ++i) rows[kW4a8GemvRowCount + i].row = &kInt8GemmRows[i];
     return rows;
 }();
+
+// The row of a variant that decodes in registers, nullptr for others.
+const W4a8GemvRow* packed_row(const Variant& variant) {
+    for (const W4a8GemvRow& row : kW4a8GemvRows) {
+        if (variant.row == &row) return &row;
+    }
+    return nullptr;
+}
 
 const W4a8LinearRow& helper(const ck_context& context, W4a8LinearKind kind) {
     const bool cuda = context.kind() == CK_BACKEND_CUDA;
@@ -45,19 +58,22 @@ bool has_correction(const ck_w4a8_linear_args& args) {
     return args.layout == CK_W4A8_ASYMMETRIC && args.k > 0;
 }
 
-// The quantized activation, a part of the weight's columns decoded, and, with a correction, what it needs.
+// The quantized activation, a part of the weight's columns decoded (not where that happens in registers),
+// and, with a correction, what it needs.
 struct LinearWorkspace {
-    LinearWorkspace(DeviceWorkspace& workspace, const ck_w4a8_linear_args& args)
+    LinearWorkspace(DeviceWorkspace& workspace, const ck_w4a8_linear_args& args, bool packed)
         : ld((args.k + 15) / 16 * 16) {
         // A float32 output holds the values before their correction itself.
         const bool has_values = has_correction(args) && args.out_dtype != CK_F32;
         constexpr int64_t kFloatBytes = sizeof(float);
-        chunk = w4a8_linear_chunk(args.m, args.n, ld, has_values ? args.m * kFloatBytes : 0);
+        const int64_t value_bytes = has_values ? args.m * kFloatBytes : 0;
+        chunk = packed ? w4a8_linear_packed_chunk(args.n, value_bytes)
+                       : w4a8_linear_chunk(args.m, args.n, ld, value_bytes);
         const auto m = static_cast<uint64_t>(args.m);
         const auto columns = static_cast<uint64_t>(chunk);
         scale = workspace.take(m * sizeof(float));
         q = workspace.take(m * static_cast<uint64_t>(ld));
-        decoded = workspace.take(columns * static_cast<uint64_t>(ld));
+        if (!packed) decoded = workspace.take(columns * static_cast<uint64_t>(ld));
         if (!has_correction(args)) return;
         sums = workspace.take(m * static_cast<uint64_t>(args.k / args.group) * sizeof(float));
         if (has_values) values = workspace.take(m * columns * sizeof(float));
@@ -72,9 +88,9 @@ struct LinearWorkspace {
     uint64_t values = 0;
 };
 
-LinearWorkspace workspace_of(const ck_w4a8_linear_args& args) {
+LinearWorkspace workspace_of(const ck_w4a8_linear_args& args, bool packed) {
     DeviceWorkspace workspace(args.workspace);
-    return {workspace, args};
+    return {workspace, args, packed};
 }
 
 // Element `index` of an array that may be absent.
@@ -85,18 +101,8 @@ T* at(T* pointer, int64_t index, int64_t size) {
 }
 
 ck_int8_quantize_args quantize_part(const ck_w4a8_linear_args& args, const LinearWorkspace& workspace) {
-    ck_int8_quantize_args part = CK_INIT(ck_int8_quantize_args);
-    part.dtype = args.x_dtype;
-    part.rows = args.m;
-    part.k = args.k;
-    part.x = args.x;
-    part.ldx = args.ldx;
-    part.q = reinterpret_cast<int8_t*>(workspace.q);
-    part.ldq = workspace.ld;
-    part.scale = reinterpret_cast<float*>(workspace.scale);
-    part.activation = args.activation;
-    part.rotate_group = args.rotate_group;
-    return part;
+    return linear_quantize_args(args, reinterpret_cast<int8_t*>(workspace.q), workspace.ld,
+                                reinterpret_cast<float*>(workspace.scale));
 }
 
 // Decodes columns [first, first + count) of the product: rows of the weight.
@@ -121,31 +127,39 @@ ck_w4a8_dequant_args dequant_part(const ck_w4a8_linear_args& args, const LinearW
 
 ck_int8_gemm_args gemm_part(const ck_w4a8_linear_args& args, const LinearWorkspace& workspace, int64_t first,
                             int64_t count) {
-    ck_int8_gemm_args part = CK_INIT(ck_int8_gemm_args);
-    part.m = args.m;
+    ck_int8_gemm_args part = linear_gemm_args(args, reinterpret_cast<const int8_t*>(workspace.q),
+                                              workspace.ld, reinterpret_cast<const float*>(workspace.scale));
     part.n = count;
-    part.k = args.k;
-    part.a = reinterpret_cast<const int8_t*>(workspace.q);
-    part.lda = workspace.ld;
     part.b = reinterpret_cast<const int8_t*>(workspace.decoded);
     part.ldb = workspace.ld;
-    part.scale_a = reinterpret_cast<const float*>(workspace.scale);
     part.scale_b = at(args.s_channel, first, sizeof(float));
-    part.scale_a_mode = CK_SCALE_VECTOR;
     part.scale_b_mode = CK_SCALE_VECTOR;
-    if (has_correction(args) && args.out_dtype != CK_F32) {
+    part.c = at(args.y, first, dtype_size(args.out_dtype));
+    part.bias = at(args.bias, first, dtype_size(args.bias_dtype));
+    if (!has_correction(args)) return part;
+    // The corrections come before the bias.
+    part.bias = nullptr;
+    if (args.out_dtype != CK_F32) {
         part.out_dtype = CK_F32;
         part.c = reinterpret_cast<void*>(workspace.values);
         part.ldc = workspace.chunk;
-    } else {
-        part.out_dtype = args.out_dtype;
-        part.c = at(args.y, first, dtype_size(args.out_dtype));
-        part.ldc = args.ldy;
     }
-    if (!has_correction(args)) {
-        part.bias = at(args.bias, first, dtype_size(args.bias_dtype));
-        part.bias_dtype = args.bias_dtype;
-    }
+    return part;
+}
+
+W4a8GemvArgs packed_part(const ck_w4a8_linear_args& args, const LinearWorkspace& workspace, int64_t first,
+                         int64_t count) {
+    const ck_w4a8_dequant_args weight = dequant_part(args, workspace, first, count);
+    W4a8GemvArgs part{};
+    part.gemm = int8_gemm_device_args(gemm_part(args, workspace, first, count));
+    part.packed = address(weight.packed);
+    part.s_rel = address(weight.s_rel);
+    part.codebook = address(weight.codebook);
+    part.ld_packed = weight.ld_packed;
+    part.ld_s_rel = weight.ld_s_rel;
+    part.groups = w4a8_groups(static_cast<uint32_t>(weight.group));
+    part.scale_type = scale_type(weight.s_rel_dtype);
+    default_levels(weight.layout, part.levels);
     return part;
 }
 
@@ -182,25 +196,33 @@ Status launch_helper(ck_context& context, W4a8LinearKind kind, W4a8LinearArgs& p
     return gpu(context).launch(row.kernel, part.workgroups, row.threads, &part, stream);
 }
 
+// The product of columns [first, first + count).
+Status run_product(ck_context& context, const ck_w4a8_linear_args& args, const LinearWorkspace& workspace,
+                   const Variant& variant, int64_t first, int64_t count, void* stream) {
+    if (const W4a8GemvRow* row = packed_row(variant)) {
+        const W4a8GemvArgs part = packed_part(args, workspace, first, count);
+        return gpu(context).launch(row->kernel, w4a8_gemv_workgroups(*row, count), row->threads, &part,
+                                   stream);
+    }
+    if (args.k > 0) {
+        const ck_w4a8_dequant_args dequant = dequant_part(args, workspace, first, count);
+        const Variant* decoder = nullptr;
+        CK_RETURN_IF_ERROR(Call<W4a8Dequant>::choose_part(context, dequant, decoder));
+        CK_RETURN_IF_ERROR(W4a8Dequant::run(context, dequant, *decoder, stream));
+    }
+    return Int8Gemm::run(context, gemm_part(args, workspace, first, count), variant, stream);
+}
+
 Status run_parts(ck_context& context, const ck_w4a8_linear_args& args, const Variant& variant, void* stream) {
-    const LinearWorkspace workspace = workspace_of(args);
-    const ck_int8_quantize_args quantize = quantize_part(args, workspace);
-    const Variant* quantizer = nullptr;
-    CK_RETURN_IF_ERROR(Call<Int8Quantize>::choose_part(context, quantize, quantizer));
-    CK_RETURN_IF_ERROR(Int8Quantize::run(context, quantize, *quantizer, stream));
+    const LinearWorkspace workspace = workspace_of(args, packed_row(variant) != nullptr);
+    CK_RETURN_IF_ERROR(run_quantizer(context, quantize_part(args, workspace), false, stream));
     if (has_correction(args)) {
         W4a8LinearArgs sums = correct_part(args, workspace, 0, workspace.chunk);
         CK_RETURN_IF_ERROR(launch_helper(context, W4a8LinearKind::Sums, sums, stream));
     }
     for (int64_t first = 0; first < args.n; first += workspace.chunk) {
         const int64_t count = std::min(workspace.chunk, args.n - first);
-        if (args.k > 0) {
-            const ck_w4a8_dequant_args dequant = dequant_part(args, workspace, first, count);
-            const Variant* decoder = nullptr;
-            CK_RETURN_IF_ERROR(Call<W4a8Dequant>::choose_part(context, dequant, decoder));
-            CK_RETURN_IF_ERROR(W4a8Dequant::run(context, dequant, *decoder, stream));
-        }
-        CK_RETURN_IF_ERROR(Int8Gemm::run(context, gemm_part(args, workspace, first, count), variant, stream));
+        CK_RETURN_IF_ERROR(run_product(context, args, workspace, variant, first, count, stream));
         if (has_correction(args)) {
             W4a8LinearArgs correct = correct_part(args, workspace, first, count);
             CK_RETURN_IF_ERROR(launch_helper(context, W4a8LinearKind::Correct, correct, stream));
@@ -209,21 +231,39 @@ Status run_parts(ck_context& context, const ck_w4a8_linear_args& args, const Var
     return {};
 }
 
+const char* packed_refusal(const ck_w4a8_linear_args& args, const W4a8GemvRow& row) {
+    const LinearWorkspace workspace = workspace_of(args, true);
+    W4a8GemvShape shape;
+    shape.packed = address(args.packed);
+    shape.ld_packed = args.ld_packed;
+    shape.m = args.m;
+    shape.n = workspace.chunk;
+    shape.k = args.k;
+    shape.group = args.group;
+    shape.natural = int8_gemm_is_natural(gemm_part(args, workspace, 0, workspace.chunk));
+    switch (w4a8_gemv_refusal(row, shape)) {
+        case W4a8GemvRefusal::None:
+            return nullptr;
+        case W4a8GemvRefusal::Rows:
+            return "m is larger than the rows that it takes";
+        case W4a8GemvRefusal::Groups:
+            return "group is no multiple of 16, or k is 0";
+        case W4a8GemvRefusal::Alignment:
+            return "rows of packed do not start at multiples of 8 bytes";
+        case W4a8GemvRefusal::Element:
+            return "y, s_channel or the bias lies at no multiple of its element's size";
+        case W4a8GemvRefusal::Grid:
+            return "more workgroups than a launch takes";
+    }
+    return "unknown";
+}
+
 }  // namespace
 
 Status W4a8Linear::normalise(Args& args) {
-    CK_RETURN_IF_ERROR(check_dtype("x_dtype", args.x_dtype, kFloats));
-    CK_RETURN_IF_ERROR(check_dtype("out_dtype", args.out_dtype, kFloats));
-    CK_RETURN_IF_ERROR(check_gemm_extents(args.m, args.n, args.k));
-    CK_RETURN_IF_ERROR(check_choice("activation", args.activation, CK_ACTIVATION_SWIGLU));
-    CK_RETURN_IF_ERROR(check_ld("ldx", args.ldx, args.activation == CK_ACTIVATION_SWIGLU ? "2k" : "k",
-                                activation_width(args.activation, args.k)));
-    CK_RETURN_IF_ERROR(check_ld("ldy", args.ldy, "n", args.n));
-    CK_RETURN_IF_ERROR(check_rotate_group("rotate_group", args.rotate_group, args.k, true));
+    CK_RETURN_IF_ERROR(normalise_linear(args));
     CK_RETURN_IF_ERROR(normalise_weight(args));
-    CK_RETURN_IF_ERROR(
-        check_optional_dtype("correction_dtype", args.correction_dtype, args.correction, kFloats));
-    return check_optional_dtype("bias_dtype", args.bias_dtype, args.bias, kFloats);
+    return check_optional_dtype("correction_dtype", args.correction_dtype, args.correction, kFloats);
 }
 
 bool W4a8Linear::empty(const Args& args) {
@@ -232,8 +272,7 @@ bool W4a8Linear::empty(const Args& args) {
 
 void W4a8Linear::regions(const Args& args, Regions& regions) {
     const int64_t groups = args.k / args.group;
-    regions.input("x", args.x, args.m, activation_width(args.activation, args.k), args.ldx,
-                  dtype_size(args.x_dtype));
+    linear_input(args, regions);
     regions.input("packed", args.packed, args.n, args.k / 2, args.ld_packed, 1);
     regions.input("s_rel", args.s_rel, args.n, groups, args.ld_s_rel, dtype_size(args.s_rel_dtype));
     regions.input("s_channel", args.s_channel, 1, args.n, 0, 4);
@@ -241,14 +280,13 @@ void W4a8Linear::regions(const Args& args, Regions& regions) {
     if (args.layout == CK_W4A8_ASYMMETRIC)
         regions.input("correction", args.correction, groups, args.n, args.ld_correction,
                       args.correction ? dtype_size(args.correction_dtype) : 1);
-    regions.optional_input("bias", args.bias, 1, args.n, 0, dtype_size(args.bias_dtype));
-    regions.output("y", args.y, args.m, args.n, args.ldy, dtype_size(args.out_dtype));
+    linear_output(args, regions);
 }
 
 uint64_t W4a8Linear::workspace(const ck_context&, const Args& args, const Variant& variant) {
     if (!variant.row) return cpu::w4a8_linear_workspace(args);
     DeviceWorkspace workspace(nullptr);
-    const LinearWorkspace parts(workspace, args);
+    const LinearWorkspace parts(workspace, args, packed_row(variant) != nullptr);
     return workspace.needed();
 }
 
@@ -259,31 +297,31 @@ std::span<const DeviceRow> W4a8Linear::device_rows() {
 // Those of the products that run, of as many columns as are decoded at a time.
 Metrics W4a8Linear::metrics(const Args& args) {
     if (empty(args)) return {args.m, args.n, args.k, 0};
-    const LinearWorkspace workspace = workspace_of(args);
+    const LinearWorkspace workspace = workspace_of(args, false);
     return Int8Gemm::metrics(gemm_part(args, workspace, 0, workspace.chunk));
 }
 
 const char* W4a8Linear::refusal(const Args& args, const Variant& variant) {
     if (empty(args)) return nullptr;
-    const LinearWorkspace workspace = workspace_of(args);
+    if (const W4a8GemvRow* row = packed_row(variant)) return packed_refusal(args, *row);
+    const LinearWorkspace workspace = workspace_of(args, false);
     return Int8Gemm::refusal(gemm_part(args, workspace, 0, workspace.chunk), variant);
 }
 
 Status W4a8Linear::prepare(ck_context& context, const Args& args, const Variant& variant) {
-    const LinearWorkspace workspace = workspace_of(args);
-    const ck_int8_quantize_args quantize = quantize_part(args, workspace);
-    const Variant* quantizer = nullptr;
-    CK_RETURN_IF_ERROR(Call<Int8Quantize>::choose_part(context, quantize, quantizer));
-    CK_RETURN_IF_ERROR(Int8Quantize::prepare(context, quantize, *quantizer));
+    const W4a8GemvRow* packed = packed_row(variant);
+    const LinearWorkspace workspace = workspace_of(args, packed != nullptr);
+    CK_RETURN_IF_ERROR(prepare_quantizer(context, quantize_part(args, workspace)));
+    if (has_correction(args)) {
+        for (const W4a8LinearKind kind : {W4a8LinearKind::Sums, W4a8LinearKind::Correct})
+            CK_RETURN_IF_ERROR(gpu(context).prepare(helper(context, kind).kernel));
+    }
+    if (packed) return gpu(context).prepare(packed->kernel);
     if (args.k > 0) {
         const ck_w4a8_dequant_args dequant = dequant_part(args, workspace, 0, workspace.chunk);
         const Variant* decoder = nullptr;
         CK_RETURN_IF_ERROR(Call<W4a8Dequant>::choose_part(context, dequant, decoder));
         CK_RETURN_IF_ERROR(W4a8Dequant::prepare(context, dequant, *decoder));
-    }
-    if (has_correction(args)) {
-        for (const W4a8LinearKind kind : {W4a8LinearKind::Sums, W4a8LinearKind::Correct})
-            CK_RETURN_IF_ERROR(gpu(context).prepare(helper(context, kind).kernel));
     }
     return Int8Gemm::prepare(context, gemm_part(args, workspace, 0, workspace.chunk), variant);
 }

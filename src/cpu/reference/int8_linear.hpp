@@ -7,8 +7,7 @@
 
 namespace ckitchen::reference {
 
-// The two steps' arguments, with q [m, k] and scale [m] as the intermediate result.
-ck_int8_quantize_args int8_linear_quantize_args(const ck_int8_linear_args& p, std::int8_t* q, float* scale);
+// The second step's arguments, with q [m, k] and scale [m] as the intermediate result.
 ck_int8_gemm_args int8_linear_gemm_args(const ck_int8_linear_args& p, const std::int8_t* q,
                                         const float* scale);
 

@@ -1,24 +1,10 @@
 #include "cpu/reference/w4a8_linear.hpp"
 
+#include "core/linear_args.hpp"
 #include "cpu/reference/int8_quantize.hpp"
 #include "cpu/reference/w4a8.hpp"
 
 namespace ckitchen::reference {
-
-ck_int8_quantize_args w4a8_linear_quantize_args(const ck_w4a8_linear_args& p, std::int8_t* q, float* scale) {
-    ck_int8_quantize_args args = CK_INIT(ck_int8_quantize_args);
-    args.dtype = p.x_dtype;
-    args.rows = p.m;
-    args.k = p.k;
-    args.x = p.x;
-    args.ldx = p.ldx;
-    args.q = q;
-    args.ldq = p.k;
-    args.scale = scale;
-    args.activation = p.activation;
-    args.rotate_group = p.rotate_group;
-    return args;
-}
 
 void w4a8_linear_gemm(const ck_w4a8_linear_args& p, const std::int8_t* q, const float* scale,
                       std::int64_t row_begin, std::int64_t row_end, std::int64_t col_begin,
@@ -55,7 +41,7 @@ void w4a8_linear_gemm(const ck_w4a8_linear_args& p, const std::int8_t* q, const 
 }
 
 void w4a8_linear(const ck_w4a8_linear_args& p, std::int8_t* q, float* scale) {
-    int8_quantize(w4a8_linear_quantize_args(p, q, scale), 0, p.m);
+    int8_quantize(linear_quantize_args(p, q, p.k, scale), 0, p.m);
     w4a8_linear_gemm(p, q, scale, 0, p.m, 0, p.n);
 }
 

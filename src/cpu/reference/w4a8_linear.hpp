@@ -7,10 +7,8 @@
 
 namespace ckitchen::reference {
 
-// The first step's arguments, with q [m, k] and scale [m] as the intermediate result.
-ck_int8_quantize_args w4a8_linear_quantize_args(const ck_w4a8_linear_args& p, std::int8_t* q, float* scale);
-
-// The second step for rows [row_begin, row_end) and columns [col_begin, col_end) of y.
+// The second step, from q [m, k] and scale [m], for rows [row_begin, row_end) and columns [col_begin,
+// col_end) of y.
 void w4a8_linear_gemm(const ck_w4a8_linear_args& p, const std::int8_t* q, const float* scale,
                       std::int64_t row_begin, std::int64_t row_end, std::int64_t col_begin,
                       std::int64_t col_end);

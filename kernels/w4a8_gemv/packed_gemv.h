@@ -1,0 +1,156 @@
+// Few rows of activations times a 4-bit weight, whose codes are read once, straight from global memory, and
+// decoded in registers: the 16 values that the codes of a group can have are 16 bytes, which a lane looks its
+// codes up in.
+#pragma once
+
+#include "../device/nibble_table.h"
+#include "../device/w4a8.h"
+#include "../int8_gemm/gemv.h"
+#include "w4a8_gemv_args.h"
+
+namespace ckitchen {
+
+// A wave computes kColumns columns for all rows, its lanes splitting K in pieces of 16 weights, and adds the
+// lanes' sums at the end.
+template <int kRows, int kColumns, int kWaves, int kAlignment>
+struct W4a8PackedGemv {
+    // With e4m3 there are 256 scales: their tables are made once.
+    static constexpr int kScales = 256;
+    static constexpr int kLocalBytes = kScales * 16;
+    static constexpr uint32_t kDepth = kWaveSize * kPieceElements;
+    static constexpr int kResults = kRows * kColumns;
+    static constexpr int kLanesPerResult = kWaveSize / kResults;
+    static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
+    static_assert(kResults <= kWaveSize, "one result or less for a lane");
+
+    // What a lane multiplies with in one step.
+    struct Step {
+        Uint32x2 codes[kColumns];
+        uint32_t scale[kColumns];  // bits
+        Uint32x4 rows[kRows];
+    };
+
+    static CK_DEVICE void run(const W4a8GemvArgs& args, LocalPointer<uint8_t> local) {
+        const bool byte_scales = args.scale_type == kW4a8ScaleE4m3;
+        if (byte_scales) {
+            for (uint32_t scale = workitem_id(); scale < kScales; scale += kWaves * kWaveSize)
+                store_local_16_bytes(local + scale * 16, grid_bytes(args, e4m3_to_float(scale)));
+        }
+        local_barrier();
+        const int64_t first_column = (static_cast<int64_t>(workgroup_id()) * kWaves + wave_id()) * kColumns;
+        if (first_column >= args.gemm.n) return;
+        uint64_t codes[kColumns];
+        uint64_t scales[kColumns];
+        CK_UNROLL
+        for (int n = 0; n < kColumns; ++n) {
+            const int64_t column = first_column + n < args.gemm.n ? first_column + n : args.gemm.n - 1;
+            codes[n] = args.packed + column * args.ld_packed;
+            scales[n] = args.s_rel + column * args.ld_s_rel * (byte_scales ? 1 : 4);
+        }
+        uint64_t rows[kRows];
+        CK_UNROLL
+        for (int m = 0; m < kRows; ++m)
+            rows[m] = args.gemm.a + (m < args.gemm.m ? m : args.gemm.m - 1) * args.gemm.lda;
+        int32_t sum[kResults];
+        CK_UNROLL
+        for (int index = 0; index < kResults; ++index) sum[index] = 0;
+
+        // Floor of the quotient of small numbers, away from its jumps: exact.
+        const float groups_of_piece = 1.0f / static_cast<float>(args.groups.pieces);
+        const auto load = [&](uint32_t k, Step& step) CK_INLINE_LAMBDA {
+            const uint32_t position = k + lane_id() * kPieceElements;
+            if (position < args.gemm.k) {
+                const uint32_t piece = position / kPieceElements;
+                const uint32_t group =
+                    args.groups.pieces == 1
+                        ? piece
+                        : static_cast<uint32_t>((static_cast<float>(piece) + 0.5f) * groups_of_piece);
+                CK_UNROLL
+                for (int n = 0; n < kColumns; ++n) {
+                    step.codes[n] = load_codes<kPlace>(lane_address(codes[n], position / 2), kPieceElements);
+                    if (byte_scales) {
+                        step.scale[n] = *global_pointer<const uint8_t>(lane_address(scales[n], group));
+                    } else {
+                        step.scale[n] = *reinterpret_cast<GlobalPointer<const UnalignedUint32>>(
+                            lane_address(scales[n], group * 4));
+                    }
+                }
+                CK_UNROLL
+                for (int m = 0; m < kRows; ++m)
+                    step.rows[m] = load_16_bytes<LoadPlace::Aligned>(
+                        global_pointer<const uint8_t>(lane_address(rows[m], position)));
+            } else {
+                CK_UNROLL
+                for (int n = 0; n < kColumns; ++n) {
+                    step.codes[n] = Uint32x2{0, 0};
+                    step.scale[n] = 0;
+                }
+                CK_UNROLL
+                for (int m = 0; m < kRows; ++m) step.rows[m] = Uint32x4{0, 0, 0, 0};
+            }
+        };
+        const auto multiply = [&](const Step& step) CK_INLINE_LAMBDA {
+            Uint32x4 row[kRows];
+            CK_UNROLL
+            for (int m = 0; m < kRows; ++m) {
+                const Uint32x2 first = NibbleTable::in_order(step.rows[m].x, step.rows[m].y);
+                const Uint32x2 second = NibbleTable::in_order(step.rows[m].z, step.rows[m].w);
+                row[m] = Uint32x4{first.x, first.y, second.x, second.y};
+            }
+            CK_UNROLL
+            for (int n = 0; n < kColumns; ++n) {
+                NibbleTable table;
+                if (byte_scales) {
+                    table.bytes = load_local_16_bytes(local + step.scale[n] * 16);
+                } else {
+                    table.bytes = grid_bytes(args, __builtin_bit_cast(float, step.scale[n]));
+                }
+                const Uint32x2 first = table.look_up(step.codes[n].x);
+                const Uint32x2 second = table.look_up(step.codes[n].y);
+                const Uint32x4 weight = {first.x, first.y, second.x, second.y};
+                CK_UNROLL
+                for (int m = 0; m < kRows; ++m)
+                    sum[m * kColumns + n] = dot16(row[m], weight, sum[m * kColumns + n]);
+            }
+        };
+        Step step;
+        load(0, step);
+        CK_NO_UNROLL
+        for (uint32_t k = 0; k < args.gemm.k; k += kDepth) {
+            Step next;
+            load(k + kDepth, next);
+            multiply(step);
+            step = next;
+        }
+
+        const int32_t total = sum_over_lanes<kResults, kWaveSize / 2>(sum);
+        const uint32_t result = lane_id() / kLanesPerResult;
+        const uint32_t row = result / kColumns;
+        const uint32_t column = result % kColumns;
+        Int8GemmOutput<kAlignment == 16 ? ElementPlace::Natural : ElementPlace::Anywhere> output;
+        output.open(args.gemm, 0, first_column, kRows, kColumns);
+        if (lane_id() % kLanesPerResult != 0 || row >= output.rows || column >= output.columns) return;
+        Int8GemmColumns<1> columns;
+        columns.load(output, column);
+        const int32_t accumulator[1] = {total};
+        int8_gemm_finish(output, row, column, 1, accumulator, columns);
+    }
+
+    // The values of the 16 codes of a group on the int8 grid.
+    static CK_DEVICE Uint32x4 grid_bytes(const W4a8GemvArgs& args, float scale) {
+        Uint32x4 bytes = {0, 0, 0, 0};
+        CK_UNROLL
+        for (uint32_t code = 0; code < kW4a8Levels; ++code) {
+            const float level =
+                args.codebook != 0
+                    ? __builtin_bit_cast(
+                          float, reinterpret_cast<GlobalPointer<const UnalignedUint32>>(args.codebook)[code])
+                    : args.levels[code];
+            const uint32_t value = __builtin_bit_cast(uint32_t, grid_value_in_low_bits(level, scale)) & 255;
+            bytes[code / 4] |= value << code % 4 * 8;
+        }
+        return bytes;
+    }
+};
+
+}  // namespace ckitchen

@@ -1,0 +1,17 @@
+// The kernels of w4a8_gemv.inc that this target has the features for.
+#include "packed_gemv.h"
+
+#define CK_W4A8_GEMV_KERNEL_0(name, rows, columns, waves, alignment)
+#define CK_W4A8_GEMV_KERNEL_1(name, rows, columns, waves, alignment)               \
+    CK_KERNEL((waves)*ckitchen::kWaveSize)                                         \
+    void ckitchen_w4a8_gemv_##name(ckitchen::W4a8GemvArgs args) {                  \
+        using Variant = ckitchen::W4a8PackedGemv<rows, columns, waves, alignment>; \
+        CK_SHARED static ckitchen::Uint32x4 local[Variant::kLocalBytes / 16];      \
+        Variant::run(args, (ckitchen::LocalPointer<ckitchen::uint8_t>)local);      \
+    }
+#define CK_W4A8_GEMV_EXPAND(condition, ...) CK_W4A8_GEMV_KERNEL_##condition(__VA_ARGS__)
+#define CK_W4A8_GEMV_IF(condition, ...) CK_W4A8_GEMV_EXPAND(condition, __VA_ARGS__)
+#define CK_W4A8_GEMV_ROW(name, feature, rows, columns, waves, alignment) \
+    CK_W4A8_GEMV_IF(CK_ROW_ENABLED(name, feature), name, rows, columns, waves, alignment)
+
+#include "w4a8_gemv.inc"

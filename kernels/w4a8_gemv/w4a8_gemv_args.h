@@ -1,0 +1,26 @@
+// Arguments of every kernel that multiplies few rows by a 4-bit weight, passed by value as the one explicit
+// kernel argument. Host and device share this file; it holds fixed-width fields only and no padding.
+#pragma once
+
+#include "../device/w4a8_weight.h"
+#include "../int8_gemm/int8_gemm_args.h"
+
+namespace ckitchen {
+
+// The product of Int8GemmArgs with a B that is decoded from codes on the fly. Leading dimensions count
+// elements, of packed bytes. Groups have whole pieces of 16 columns; k is at least 16.
+struct W4a8GemvArgs {
+    Int8GemmArgs gemm;  // b and ldb are not used
+    uint64_t packed;    // [n, ld_packed], two codes a byte, the even column in the low nibble
+    uint64_t s_rel;     // scale_type [n, ld_s_rel]
+    uint64_t codebook;  // float32 [16], or 0 for `levels`
+    int64_t ld_packed;
+    int64_t ld_s_rel;
+    W4a8Groups groups;
+    uint32_t scale_type;  // W4a8ScaleType
+    float levels[16];
+};
+
+static_assert(sizeof(W4a8GemvArgs) == sizeof(Int8GemmArgs) + 120, "the kernels read this layout");
+
+}  // namespace ckitchen
