@@ -14,9 +14,11 @@
 // where the kernel takes addresses inside it.
 #if defined(__AMDGCN__)
 #define CK_KERNEL(threads) extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads)))
+#define CK_KERNEL_RESIDENT(threads, groups) CK_KERNEL(threads)
 #elif defined(__NVPTX__)
 #define CK_KERNEL(threads) extern "C" __attribute__((global, launch_bounds(threads)))
 // The same with the number of workgroups that a multiprocessor holds at least, which bounds their registers.
+// AMD's compiler weighs that by itself.
 #define CK_KERNEL_RESIDENT(threads, groups) extern "C" __attribute__((global, launch_bounds(threads, groups)))
 #define CK_CONSTANT_ARGUMENT __attribute__((grid_constant)) const
 #else

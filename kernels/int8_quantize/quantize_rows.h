@@ -114,6 +114,7 @@ CK_DEVICE uint32_t int8_amax(const float (&value)[kPieceElements]) {
 // A workgroup holds whole rows: one, or several narrow ones, each in 2^width_log2 elements.
 template <int kWaves, int kAlignment>
 struct Int8QuantizeWhole {
+    static constexpr int kResidentGroups = kWaves <= 8 ? 3 : 1;
     static constexpr int kLocalBytes = kWaves * kRotationLocalBytes;
     static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
 
@@ -157,6 +158,7 @@ struct Int8QuantizeWhole {
 // again, to quantize them.
 template <int kWaves, int kAlignment>
 struct Int8QuantizeAny {
+    static constexpr int kResidentGroups = 1;
     static constexpr int kLocalBytes = kWaves * kRotationLocalBytes;
     static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
 

@@ -347,7 +347,7 @@ void check_w4a8_gemv() {
         if (std::string_view(row.name) == "packed_aligned_8") aligned = &row;
     }
     expect(any && aligned, "packed_8", "the rows exist");
-    W4a8GemvShape shape{3, 5, 8, 33, 64, 32, false};
+    W4a8GemvShape shape{3, 5, 8, 33, 64, 32, true, false};
     expect(w4a8_gemv_refusal(*any, shape) == W4a8GemvRefusal::None, any->name, "any address");
     expect(w4a8_gemv_workgroups(*any, 33) == 2, any->name, "33 columns take two workgroups of 32");
     expect(w4a8_gemv_refusal(*aligned, shape) == W4a8GemvRefusal::Alignment, aligned->name, "packed at 3");
@@ -360,6 +360,9 @@ void check_w4a8_gemv() {
     shape.m = 9;
     expect(w4a8_gemv_refusal(*any, shape) == W4a8GemvRefusal::Rows, any->name, "9 rows");
     shape.m = 8;
+    shape.e4m3 = false;
+    expect(w4a8_gemv_refusal(*any, shape) == W4a8GemvRefusal::Scales, any->name, "float32 scales");
+    shape.e4m3 = true;
     shape.group = 8;
     expect(w4a8_gemv_refusal(*any, shape) == W4a8GemvRefusal::Groups, any->name, "groups of 8");
     shape.group = 16;
@@ -372,13 +375,15 @@ void check_w4a8_gemv() {
 
 void check_w4a8_linear() {
     const char* const what = "w4a8_linear_chunk";
-    expect(w4a8_linear_chunk(1, 100, 5120, 0) == 100, what, "a narrow weight is decoded at once");
-    expect(w4a8_linear_chunk(1, 5120, 5120, 0) == 5120, what, "so is one that few rows multiply");
-    const std::int64_t tall = w4a8_linear_chunk(40000, 28672, 5120, 0);
-    expect(tall == 768, what, "many rows: 4 MiB, in steps of 256");
-    expect(w4a8_linear_chunk(1, 28672, 131072, 0) == 256, what, "at most 32 MiB");
-    expect(w4a8_linear_chunk(1 << 20, 28672, 16, 4 << 20) == 256, what, "intermediate results stay small");
-    expect(w4a8_linear_chunk(5, 7, 0, 0) == 7, what, "k = 0");
+    expect(w4a8_linear_chunk(6400, 5120, 0) == 6400, what, "32 MiB and less are decoded at once");
+    expect(w4a8_linear_chunk(28672, 5120, 0) == 5888, what, "five parts of about 28672 / 5, in steps of 256");
+    expect(w4a8_linear_chunk(6657, 5120, 0) == 3584, what, "two parts rather than one and a rest");
+    expect(w4a8_linear_chunk(28672, 131072, 0) == 256, what, "at most 32 MiB");
+    expect(w4a8_linear_chunk(28672, 16, 4 << 20) == 256, what, "intermediate results stay small");
+    expect(w4a8_linear_packed_chunk(28672, 0) == 28672, what, "nothing is kept: all columns at once");
+    expect(w4a8_linear_packed_chunk(std::int64_t{1} << 40, 4) == 64 << 20, what,
+           "256 MiB of intermediate results");
+    expect(w4a8_linear_chunk(7, 0, 0) == 7, what, "k = 0");
 }
 
 void check_na3d() {

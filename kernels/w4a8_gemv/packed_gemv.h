@@ -14,7 +14,8 @@ namespace ckitchen {
 // lanes' sums at the end.
 template <int kRows, int kColumns, int kWaves, int kAlignment>
 struct W4a8PackedGemv {
-    // With e4m3 there are 256 scales: their tables are made once.
+    static constexpr int kResidentGroups = kRows <= 2 ? 5 : 3;
+    // The tables of all e4m3 scales, made once.
     static constexpr int kScales = 256;
     static constexpr int kLocalBytes = kScales * 16;
     static constexpr uint32_t kDepth = kWaveSize * kPieceElements;
@@ -23,34 +24,22 @@ struct W4a8PackedGemv {
     static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
     static_assert(kResults <= kWaveSize, "one result or less for a lane");
 
-    // What a lane multiplies with in one step.
+    // What a lane reads of the weight in one step, a step ahead.
     struct Step {
         Uint32x2 codes[kColumns];
-        uint32_t scale[kColumns];  // bits
-        Uint32x4 rows[kRows];
+        uint32_t scale[kColumns];
     };
 
     static CK_DEVICE void run(const W4a8GemvArgs& args, LocalPointer<uint8_t> local) {
-        const bool byte_scales = args.scale_type == kW4a8ScaleE4m3;
-        if (byte_scales) {
-            for (uint32_t scale = workitem_id(); scale < kScales; scale += kWaves * kWaveSize)
-                store_local_16_bytes(local + scale * 16, grid_bytes(args, e4m3_to_float(scale)));
-        }
+        for (uint32_t scale = workitem_id(); scale < kScales; scale += kWaves * kWaveSize)
+            store_local_16_bytes(local + scale * 16, grid_bytes(args, e4m3_to_float(scale)));
         local_barrier();
         const int64_t first_column = (static_cast<int64_t>(workgroup_id()) * kWaves + wave_id()) * kColumns;
         if (first_column >= args.gemm.n) return;
-        uint64_t codes[kColumns];
-        uint64_t scales[kColumns];
-        CK_UNROLL
-        for (int n = 0; n < kColumns; ++n) {
-            const int64_t column = first_column + n < args.gemm.n ? first_column + n : args.gemm.n - 1;
-            codes[n] = args.packed + column * args.ld_packed;
-            scales[n] = args.s_rel + column * args.ld_s_rel * (byte_scales ? 1 : 4);
-        }
-        uint64_t rows[kRows];
-        CK_UNROLL
-        for (int m = 0; m < kRows; ++m)
-            rows[m] = args.gemm.a + (m < args.gemm.m ? m : args.gemm.m - 1) * args.gemm.lda;
+        const int64_t columns_left = args.gemm.n - first_column;
+        const uint32_t columns = columns_left < kColumns ? static_cast<uint32_t>(columns_left) : kColumns;
+        const uint64_t codes = args.packed + first_column * args.ld_packed;
+        const uint64_t scales = args.s_rel + first_column * args.ld_s_rel;
         int32_t sum[kResults];
         CK_UNROLL
         for (int index = 0; index < kResults; ++index) sum[index] = 0;
@@ -59,58 +48,46 @@ struct W4a8PackedGemv {
         const float groups_of_piece = 1.0f / static_cast<float>(args.groups.pieces);
         const auto load = [&](uint32_t k, Step& step) CK_INLINE_LAMBDA {
             const uint32_t position = k + lane_id() * kPieceElements;
-            if (position < args.gemm.k) {
-                const uint32_t piece = position / kPieceElements;
-                const uint32_t group =
-                    args.groups.pieces == 1
-                        ? piece
-                        : static_cast<uint32_t>((static_cast<float>(piece) + 0.5f) * groups_of_piece);
-                CK_UNROLL
-                for (int n = 0; n < kColumns; ++n) {
-                    step.codes[n] = load_codes<kPlace>(lane_address(codes[n], position / 2), kPieceElements);
-                    if (byte_scales) {
-                        step.scale[n] = *global_pointer<const uint8_t>(lane_address(scales[n], group));
-                    } else {
-                        step.scale[n] = *reinterpret_cast<GlobalPointer<const UnalignedUint32>>(
-                            lane_address(scales[n], group * 4));
-                    }
-                }
-                CK_UNROLL
-                for (int m = 0; m < kRows; ++m)
-                    step.rows[m] = load_16_bytes<LoadPlace::Aligned>(
-                        global_pointer<const uint8_t>(lane_address(rows[m], position)));
-            } else {
-                CK_UNROLL
-                for (int n = 0; n < kColumns; ++n) {
-                    step.codes[n] = Uint32x2{0, 0};
-                    step.scale[n] = 0;
-                }
-                CK_UNROLL
-                for (int m = 0; m < kRows; ++m) step.rows[m] = Uint32x4{0, 0, 0, 0};
+            const bool inside = position < args.gemm.k;
+            const uint32_t piece = position / kPieceElements;
+            const uint32_t group =
+                args.groups.pieces == 1
+                    ? piece
+                    : static_cast<uint32_t>((static_cast<float>(piece) + 0.5f) * groups_of_piece);
+            CK_UNROLL
+            for (uint32_t n = 0; n < kColumns; ++n) {
+                step.codes[n] = Uint32x2{0, 0};
+                step.scale[n] = 0;
+                if (!inside || n >= columns) continue;
+                step.codes[n] = load_codes<kPlace>(lane_address(codes + n * args.ld_packed, position / 2),
+                                                   kPieceElements);
+                step.scale[n] =
+                    *global_pointer<const uint8_t>(lane_address(scales + n * args.ld_s_rel, group));
             }
         };
-        const auto multiply = [&](const Step& step) CK_INLINE_LAMBDA {
-            Uint32x4 row[kRows];
-            CK_UNROLL
-            for (int m = 0; m < kRows; ++m) {
-                const Uint32x2 first = NibbleTable::in_order(step.rows[m].x, step.rows[m].y);
-                const Uint32x2 second = NibbleTable::in_order(step.rows[m].z, step.rows[m].w);
-                row[m] = Uint32x4{first.x, first.y, second.x, second.y};
-            }
+        const auto multiply = [&](uint32_t k, const Step& step) CK_INLINE_LAMBDA {
+            const uint32_t position = k + lane_id() * kPieceElements;
+            Uint32x4 weight[kColumns];
             CK_UNROLL
             for (int n = 0; n < kColumns; ++n) {
-                NibbleTable table;
-                if (byte_scales) {
-                    table.bytes = load_local_16_bytes(local + step.scale[n] * 16);
-                } else {
-                    table.bytes = grid_bytes(args, __builtin_bit_cast(float, step.scale[n]));
-                }
+                const NibbleTable table = {load_local_16_bytes(local + step.scale[n] * 16)};
                 const Uint32x2 first = table.look_up(step.codes[n].x);
                 const Uint32x2 second = table.look_up(step.codes[n].y);
-                const Uint32x4 weight = {first.x, first.y, second.x, second.y};
+                weight[n] = Uint32x4{first.x, first.y, second.x, second.y};
+            }
+            CK_UNROLL
+            for (int m = 0; m < kRows; ++m) {
+                const int64_t row = m < args.gemm.m ? m : args.gemm.m - 1;
+                Uint32x4 bytes = {0, 0, 0, 0};
+                if (position < args.gemm.k)
+                    bytes = load_16_bytes<LoadPlace::Aligned>(global_pointer<const uint8_t>(
+                        lane_address(args.gemm.a + row * args.gemm.lda, position)));
+                const Uint32x2 first = NibbleTable::in_order(bytes.x, bytes.y);
+                const Uint32x2 second = NibbleTable::in_order(bytes.z, bytes.w);
+                bytes = Uint32x4{first.x, first.y, second.x, second.y};
                 CK_UNROLL
-                for (int m = 0; m < kRows; ++m)
-                    sum[m * kColumns + n] = dot16(row[m], weight, sum[m * kColumns + n]);
+                for (int n = 0; n < kColumns; ++n)
+                    sum[m * kColumns + n] = dot16(bytes, weight[n], sum[m * kColumns + n]);
             }
         };
         Step step;
@@ -119,7 +96,7 @@ struct W4a8PackedGemv {
         for (uint32_t k = 0; k < args.gemm.k; k += kDepth) {
             Step next;
             load(k + kDepth, next);
-            multiply(step);
+            multiply(k, step);
             step = next;
         }
 
@@ -130,10 +107,10 @@ struct W4a8PackedGemv {
         Int8GemmOutput<kAlignment == 16 ? ElementPlace::Natural : ElementPlace::Anywhere> output;
         output.open(args.gemm, 0, first_column, kRows, kColumns);
         if (lane_id() % kLanesPerResult != 0 || row >= output.rows || column >= output.columns) return;
-        Int8GemmColumns<1> columns;
-        columns.load(output, column);
+        Int8GemmColumns<1> factors;
+        factors.load(output, column);
         const int32_t accumulator[1] = {total};
-        int8_gemm_finish(output, row, column, 1, accumulator, columns);
+        int8_gemm_finish(output, row, column, 1, accumulator, factors);
     }
 
     // The values of the 16 codes of a group on the int8 grid.

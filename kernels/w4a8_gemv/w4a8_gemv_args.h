@@ -12,12 +12,12 @@ namespace ckitchen {
 struct W4a8GemvArgs {
     Int8GemmArgs gemm;  // b and ldb are not used
     uint64_t packed;    // [n, ld_packed], two codes a byte, the even column in the low nibble
-    uint64_t s_rel;     // scale_type [n, ld_s_rel]
+    uint64_t s_rel;     // e4m3 [n, ld_s_rel]
     uint64_t codebook;  // float32 [16], or 0 for `levels`
     int64_t ld_packed;
     int64_t ld_s_rel;
     W4a8Groups groups;
-    uint32_t scale_type;  // W4a8ScaleType
+    uint32_t reserved;  // 0
     float levels[16];
 };
 

@@ -36,12 +36,14 @@ struct W4a8GemvShape {
     std::int64_t n = 0;
     std::int64_t k = 0;
     std::int64_t group = 0;
+    bool e4m3 = true;     // are the groups' scales?
     bool natural = true;  // the elements of C, the scales and the bias lie at multiples of their size
 };
 
 enum class W4a8GemvRefusal : std::uint8_t {
     None,
     Rows,       // more rows of activations than it takes
+    Scales,     // other than e4m3
     Groups,     // groups must be whole pieces of 16 columns, and k at least one
     Alignment,  // rows of packed must start at multiples of 8
     Element,    // C, a scale or the bias lies at no multiple of its element's size
@@ -50,6 +52,7 @@ enum class W4a8GemvRefusal : std::uint8_t {
 
 constexpr W4a8GemvRefusal w4a8_gemv_refusal(const W4a8GemvRow& row, const W4a8GemvShape& shape) {
     if (shape.m > row.rows) return W4a8GemvRefusal::Rows;
+    if (!shape.e4m3) return W4a8GemvRefusal::Scales;
     if (shape.group % 16 != 0 || shape.k < 16) return W4a8GemvRefusal::Groups;
     if (row.alignment > 1) {
         const std::uint64_t mixed = shape.packed | static_cast<std::uint64_t>(shape.ld_packed);

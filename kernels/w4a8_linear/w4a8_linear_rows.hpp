@@ -54,25 +54,21 @@ constexpr std::int64_t w4a8_linear_packed_chunk(std::int64_t n, std::int64_t val
 }
 
 // Columns of the product that are computed at a time, where the weight has `row_bytes` bytes a column and
-// intermediate results `value_bytes` (0 for none): few enough for what is decoded to stay in the L2 cache
-// until it is multiplied, enough for m rows of activations to fill a GPU with tiles.
-constexpr std::int64_t w4a8_linear_chunk(std::int64_t m, std::int64_t n, std::int64_t row_bytes,
-                                         std::int64_t value_bytes) {
-    constexpr std::int64_t kTile = 128;
-    constexpr std::int64_t kTilesWanted = 256;
-    constexpr std::int64_t kCacheBytes = std::int64_t{4} << 20;
-    constexpr std::int64_t kMostBytes = std::int64_t{32} << 20;
-    constexpr std::int64_t kStep = 2 * kTile;  // of the widest tiles
+// intermediate results `value_bytes` (0 for none): what is decoded stays in the last cache before memory
+// until it is multiplied. Every further product costs its first and last tiles, so parts are as large as that
+// allows, and about equal.
+constexpr std::int64_t w4a8_linear_chunk(std::int64_t n, std::int64_t row_bytes, std::int64_t value_bytes) {
+    constexpr std::int64_t kCacheBytes = std::int64_t{32} << 20;
+    constexpr std::int64_t kStep = 256;  // of the widest tiles
     if (row_bytes < 1) row_bytes = 1;
-    const std::int64_t tiles_m = m / kTile + (m % kTile != 0 ? 1 : 0);
-    std::int64_t columns = kCacheBytes / row_bytes;
-    const std::int64_t wanted = kTilesWanted / tiles_m * kTile;
-    if (columns < wanted) columns = wanted;
-    if (columns > kMostBytes / row_bytes) columns = kMostBytes / row_bytes;
-    if (value_bytes > 0 && columns > kW4a8LinearValueBytes / value_bytes)
-        columns = kW4a8LinearValueBytes / value_bytes;
-    columns = columns < kStep ? kStep : columns / kStep * kStep;
-    return columns < n ? columns : n;
+    std::int64_t most = kCacheBytes / row_bytes;
+    if (value_bytes > 0 && most > kW4a8LinearValueBytes / value_bytes)
+        most = kW4a8LinearValueBytes / value_bytes;
+    most = most < kStep ? kStep : most / kStep * kStep;
+    if (n <= most) return n;
+    const std::int64_t parts = (n - 1) / most + 1;
+    const std::int64_t steps = ((n - 1) / parts + kStep) / kStep;
+    return steps * kStep;
 }
 
 }  // namespace ckitchen

@@ -83,7 +83,7 @@ struct W4a8Piece {
     }
 
     // Sums of weight * level (a) and level^2 (b) with the nearest levels.
-    CK_DEVICE void sums(const W4a8CellTable& table, float& a, float& b) const {
+    CK_DEVICE void sums(const W4a8CellTable& table, float& a, float& b) {
         float level[kPieceElements];
         bool certain = false;
         if (table.usable()) {
@@ -121,7 +121,7 @@ struct W4a8Piece {
     // >= p - x >= x - n >= |n|, also when the differences are rounded, and larger numbers have n or levels
     // from p on; likewise below 0.
     CK_DEVICE uint32_t largest_value(const W4a8CellTable& table) const {
-        const float end[2] = {lowest(), highest()};
+        float end[2] = {lowest(), highest()};
         float level[2] = {0.0f, 0.0f};
         bool certain = false;
         if (table.usable()) {
@@ -134,22 +134,26 @@ struct W4a8Piece {
         return larger(magnitude(level[0] * scale), magnitude(level[1] * scale));
     }
 
-    // Final codes on the grid of s_channel, packed. `memory` is the wave's.
+    // Final codes on the grid of s_channel, packed. `memory` is the wave's. What lies outside of the matrix
+    // (`exists`) gets any codes, and so takes no part in the choice of the way to them.
     CK_DEVICE Uint32x2 codes(const W4a8RequantArgs& args, const W4a8CellTable& table, int64_t row,
-                             int64_t column, float s_channel, float s_rel,
-                             LocalPointer<uint8_t> memory) const {
+                             uint32_t column, bool exists, float s_channel, float s_rel,
+                             LocalPointer<uint8_t> memory) {
         Uint32x2 result = {0, 0};
         bool certain = false;
         const float level_of_lane = table.codebook.level(lane_id() % kW4a8Levels);
         if (args.stochastic == 0) {
-            const bool fits = table.usable() && quick_codes_fit(table, largest(), s_channel, s_rel);
+            const bool fits =
+                !exists || (table.usable() && quick_codes_fit(table, largest(), s_channel, s_rel));
             if (!any_lane(!fits)) {
                 certain = quick_codes(table, weight, s_channel, s_rel, result);
             } else {
                 certain = searched_codes(level_of_lane, weight, s_channel, s_rel, memory, result);
+                // Sums are exact, and 0 has the lower level where a sum is 0.
+                certain |= largest() == 0.0f;
             }
         }
-        if (any_lane(!certain))
+        if (any_lane(exists && !certain))
             result = exact_codes(args, W4a8Draw(args, row, column), s_channel, s_rel, level_of_lane, memory);
         return result;
     }
@@ -168,43 +172,42 @@ struct W4a8Piece {
         return sum[0] + sum[1];
     }
 
-    // The rest has one copy of its arithmetic: the numbers take turns.
+    // The rest has one copy of its arithmetic: the numbers take turns, and are in their places again
+    // afterwards.
 
     template <int kCount>
-    static CK_DEVICE void exact_levels(const W4a8Codebook& codebook, const float (&number)[kCount],
-                                       float scale, float (&level)[kCount]) {
-        float rest[kCount];
+    static CK_DEVICE void next_turn(float (&number)[kCount]) {
+        const float first = number[0];
         CK_UNROLL
-        for (int index = 0; index < kCount; ++index) rest[index] = number[index];
+        for (int index = 1; index < kCount; ++index) number[index - 1] = number[index];
+        number[kCount - 1] = first;
+    }
+
+    template <int kCount>
+    static CK_DEVICE void exact_levels(const W4a8Codebook& codebook, float (&number)[kCount], float scale,
+                                       float (&level)[kCount]) {
         CK_NO_UNROLL
         for (int turn = 0; turn < kCount; ++turn) {
-            const float found = codebook.nearest_level(rest[0] / scale);
-            CK_UNROLL
-            for (int index = 1; index < kCount; ++index) {
-                rest[index - 1] = rest[index];
-                level[index - 1] = level[index];
-            }
+            const float found = codebook.nearest_level(number[0] / scale);
+            next_turn(number);
+            next_turn(level);
             level[kCount - 1] = found;
         }
     }
 
     CK_DEVICE Uint32x2 exact_codes(const W4a8RequantArgs& args, const W4a8Draw& draw, float s_channel,
-                                   float s_rel, float level_of_lane, LocalPointer<uint8_t> memory) const {
+                                   float s_rel, float level_of_lane, LocalPointer<uint8_t> memory) {
         const W4a8LaneTable table = build_lane_table(level_of_lane, s_rel, memory);
         const float second = table.level(W4a8LaneTable::kStride);
-        float rest[kPieceElements];
-        CK_UNROLL
-        for (int index = 0; index < kPieceElements; ++index) rest[index] = weight[index];
         uint64_t result = 0;
         CK_NO_UNROLL
         for (uint32_t turn = 0; turn < kPieceElements; ++turn) {
-            const float x = rest[0] / s_channel;
+            const float x = weight[0] / s_channel;
             const W4a8Neighbours around = table.find(x);
             const uint64_t code =
                 args.stochastic != 0 ? around.drawn(x, draw.at(turn), second) : around.nearest(x);
             result = result >> 4 | code << 60;
-            CK_UNROLL
-            for (int index = 1; index < kPieceElements; ++index) rest[index - 1] = rest[index];
+            next_turn(weight);
         }
         return Uint32x2{static_cast<uint32_t>(result), static_cast<uint32_t>(result >> 32)};
     }
@@ -213,6 +216,7 @@ struct W4a8Piece {
 // A workgroup holds one row or several, each in `row_share` waves.
 template <int kWaves, int kAlignment>
 struct W4a8RequantCodebook {
+    static constexpr int kResidentGroups = kWaves <= 12 ? 2 : 1;
     // Behind the waves' memory the cells, and two values of every wave, which rows use in turn.
     static constexpr int kTableAt = kWaves * kRotationLocalBytes;
     static constexpr int kSlotsAt = kTableAt + W4a8CellTable::kBytes;
@@ -291,7 +295,7 @@ struct W4a8RequantCodebook {
         const float s_channel = w4a8_s_channel(largest);
         if (place.column == 0) w4a8_store_s_channel(args, place.row, s_channel);
         const uint32_t bits = w4a8_encode_s_rel(args, piece.scale, s_channel);
-        const Uint32x2 codes = piece.codes(args, table, place.row, place.column, s_channel,
+        const Uint32x2 codes = piece.codes(args, table, place.row, place.column, place.exists, s_channel,
                                            w4a8_decode_s_rel(args, bits), memory);
         if (!place.exists) return;
         if (place.column >> 4 == place.group * args.groups.pieces)

@@ -223,6 +223,7 @@ CK_DEVICE W4a8Codebook w4a8_share_codebook(const W4a8LaneLevel& lane, LocalPoint
 // A workgroup holds whole rows: one, or several narrow ones, each in 2^width_log2 elements.
 template <int kWaves, int kAlignment>
 struct W4a8RequantWhole {
+    static constexpr int kResidentGroups = 1;
     static constexpr int kLocalBytes = kWaves * kRotationLocalBytes;
     static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
 
@@ -388,6 +389,7 @@ struct W4a8RequantWhole {
 // groups waits in scratch memory.
 template <int kWaves, int kAlignment>
 struct W4a8RequantAny {
+    static constexpr int kResidentGroups = 1;
     static constexpr int kLocalBytes = kWaves * kRotationLocalBytes;
     static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
 
@@ -573,6 +575,7 @@ struct W4a8RequantAny {
 // Adds the waves' counts to the caller's counter. One workgroup.
 template <int kWaves, int kAlignment>
 struct W4a8RequantCount {
+    static constexpr int kResidentGroups = 1;
     static constexpr int kThreads = kWaves * kWaveSize;
     static constexpr int kLocalBytes = kThreads * 8;
 

@@ -3,14 +3,14 @@
 #include "requant_rows.h"
 
 #define CK_W4A8_REQUANT_KERNEL_0(name, kind, waves, lds, alignment)
-#define CK_W4A8_REQUANT_KERNEL_1(name, kind, waves, lds, alignment)            \
-    CK_KERNEL((waves)*ckitchen::kWaveSize)                                     \
-    void ckitchen_w4a8_requant_##name(ckitchen::W4a8RequantArgs args) {        \
-        using Variant = ckitchen::W4a8Requant##kind<waves, alignment>;         \
-        static_assert(Variant::kLocalBytes == (lds),                           \
-                      "the row states the local memory that the kernel uses"); \
-        CK_SHARED static ckitchen::Uint32x4 local[(lds) / 16];                 \
-        Variant::run(args, (ckitchen::LocalPointer<ckitchen::uint8_t>)local);  \
+#define CK_W4A8_REQUANT_KERNEL_1(name, kind, waves, lds, alignment)                      \
+    using W4a8Requant_##name = ckitchen::W4a8Requant##kind<waves, alignment>;            \
+    CK_KERNEL_RESIDENT((waves)*ckitchen::kWaveSize, W4a8Requant_##name::kResidentGroups) \
+    void ckitchen_w4a8_requant_##name(ckitchen::W4a8RequantArgs args) {                  \
+        static_assert(W4a8Requant_##name::kLocalBytes == (lds),                          \
+                      "the row states the local memory that the kernel uses");           \
+        CK_SHARED static ckitchen::Uint32x4 local[(lds) / 16];                           \
+        W4a8Requant_##name::run(args, (ckitchen::LocalPointer<ckitchen::uint8_t>)local); \
     }
 #define CK_W4A8_REQUANT_EXPAND(condition, ...) CK_W4A8_REQUANT_KERNEL_##condition(__VA_ARGS__)
 #define CK_W4A8_REQUANT_IF(condition, ...) CK_W4A8_REQUANT_EXPAND(condition, __VA_ARGS__)

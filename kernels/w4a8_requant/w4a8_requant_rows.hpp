@@ -70,6 +70,8 @@ struct W4a8RequantGrid {
 // their rows several times keep scratch memory, and are larger.
 inline constexpr std::int64_t kW4a8RequantMaxGroups = 4096;
 inline constexpr std::int64_t kW4a8RequantMaxGroupsAny = 512;
+// With a codebook each begins by making its tables.
+inline constexpr std::int64_t kW4a8RequantMaxGroupsCodebook = 1024;
 
 constexpr W4a8RequantRefusal w4a8_requant_refusal(const W4a8RequantRow& row, const W4a8RequantShape& shape) {
     if (row.kind == W4a8RequantKind::Codebook) {
@@ -95,14 +97,16 @@ constexpr W4a8RequantGrid w4a8_requant_grid(const W4a8RequantRow& row, std::int6
     if (row.kind == W4a8RequantKind::Codebook) {
         row_share = static_cast<std::uint32_t>((k + 511) / 512);
         rows_per_group = row.threads / 32 / row_share;
-        most = kW4a8RequantMaxGroups;
+        most = kW4a8RequantMaxGroupsCodebook;
     } else if (row.kind == W4a8RequantKind::Whole) {
         while ((std::int64_t{1} << row_share) < k) ++row_share;
         rows_per_group = row.elements >> row_share;
         most = kW4a8RequantMaxGroups;
     }
     const std::int64_t wanted = rows / rows_per_group + (rows % rows_per_group != 0 ? 1 : 0);
-    return {static_cast<std::uint32_t>(wanted < most ? wanted : most), row.threads, row_share};
+    // All have about as many rows.
+    const std::int64_t turns = (wanted - 1) / most + 1;
+    return {static_cast<std::uint32_t>((wanted - 1) / turns + 1), row.threads, row_share};
 }
 
 // Scratch memory of a workgroup that goes over its row several times: for every group its scale and minimum,

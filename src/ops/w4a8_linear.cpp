@@ -68,7 +68,7 @@ struct LinearWorkspace {
         constexpr int64_t kFloatBytes = sizeof(float);
         const int64_t value_bytes = has_values ? args.m * kFloatBytes : 0;
         chunk = packed ? w4a8_linear_packed_chunk(args.n, value_bytes)
-                       : w4a8_linear_chunk(args.m, args.n, ld, value_bytes);
+                       : w4a8_linear_chunk(args.n, ld, value_bytes);
         const auto m = static_cast<uint64_t>(args.m);
         const auto columns = static_cast<uint64_t>(chunk);
         scale = workspace.take(m * sizeof(float));
@@ -158,7 +158,6 @@ W4a8GemvArgs packed_part(const ck_w4a8_linear_args& args, const LinearWorkspace&
     part.ld_packed = weight.ld_packed;
     part.ld_s_rel = weight.ld_s_rel;
     part.groups = w4a8_groups(static_cast<uint32_t>(weight.group));
-    part.scale_type = scale_type(weight.s_rel_dtype);
     default_levels(weight.layout, part.levels);
     return part;
 }
@@ -240,12 +239,15 @@ const char* packed_refusal(const ck_w4a8_linear_args& args, const W4a8GemvRow& r
     shape.n = workspace.chunk;
     shape.k = args.k;
     shape.group = args.group;
+    shape.e4m3 = args.s_rel_dtype == CK_F8_E4M3;
     shape.natural = int8_gemm_is_natural(gemm_part(args, workspace, 0, workspace.chunk));
     switch (w4a8_gemv_refusal(row, shape)) {
         case W4a8GemvRefusal::None:
             return nullptr;
         case W4a8GemvRefusal::Rows:
             return "m is larger than the rows that it takes";
+        case W4a8GemvRefusal::Scales:
+            return "s_rel is not e4m3";
         case W4a8GemvRefusal::Groups:
             return "group is no multiple of 16, or k is 0";
         case W4a8GemvRefusal::Alignment:
