@@ -14,7 +14,6 @@ namespace ckitchen {
 // lanes' sums at the end.
 template <int kRows, int kColumns, int kWaves, int kAlignment>
 struct W4a8PackedGemv {
-    static constexpr int kResidentGroups = kRows <= 2 ? 5 : 3;
     // The tables of all e4m3 scales, made once.
     static constexpr int kScales = 256;
     static constexpr int kLocalBytes = kScales * 16;
@@ -34,8 +33,14 @@ struct W4a8PackedGemv {
         for (uint32_t scale = workitem_id(); scale < kScales; scale += kWaves * kWaveSize)
             store_local_16_bytes(local + scale * 16, grid_bytes(args, e4m3_to_float(scale)));
         local_barrier();
-        const int64_t first_column = (static_cast<int64_t>(workgroup_id()) * kWaves + wave_id()) * kColumns;
-        if (first_column >= args.gemm.n) return;
+        CK_NO_UNROLL
+        for (int64_t column = (static_cast<int64_t>(workgroup_id()) * kWaves + wave_id()) * kColumns;
+             column < args.gemm.n; column += static_cast<int64_t>(args.workgroups) * kWaves * kColumns)
+            run_columns(args, column, local);
+    }
+
+    static CK_DEVICE void run_columns(const W4a8GemvArgs& args, int64_t first_column,
+                                      LocalPointer<const uint8_t> local) {
         const int64_t columns_left = args.gemm.n - first_column;
         const uint32_t columns = columns_left < kColumns ? static_cast<uint32_t>(columns_left) : kColumns;
         const uint64_t codes = args.packed + first_column * args.ld_packed;

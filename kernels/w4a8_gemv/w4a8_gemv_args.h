@@ -17,7 +17,7 @@ struct W4a8GemvArgs {
     int64_t ld_packed;
     int64_t ld_s_rel;
     W4a8Groups groups;
-    uint32_t reserved;  // 0
+    uint32_t workgroups;  // that were launched
     float levels[16];
 };
 

@@ -12,17 +12,19 @@ namespace ckitchen {
 
 struct W4a8GemvRow {
     const char* name;
-    const char* kernel;     // symbol in the code object
-    const char* feature;    // name from arch.json
-    std::uint32_t rows;     // of activations at most
-    std::uint32_t columns;  // of a workgroup
-    std::uint32_t threads;  // work-items of a workgroup, all in x
+    const char* kernel;      // symbol in the code object
+    const char* feature;     // name from arch.json
+    std::uint32_t rows;      // of activations at most
+    std::uint32_t columns;   // of a workgroup at a time
+    std::uint32_t threads;   // work-items of a workgroup, all in x
+    std::uint32_t resident;  // workgroups that a multiprocessor holds
     std::uint32_t alignment;
 };
 
 inline constexpr W4a8GemvRow kW4a8GemvRows[] = {
-#define CK_W4A8_GEMV_ROW(name, feature, rows, columns, waves, alignment) \
-    {#name, "ckitchen_w4a8_gemv_" #name, #feature, rows, (columns) * (waves), (waves)*32, alignment},
+#define CK_W4A8_GEMV_ROW(name, feature, rows, columns, waves, resident, alignment)                     \
+    {#name,    "ckitchen_w4a8_gemv_" #name, #feature, rows, (columns) * (waves), (waves)*32, resident, \
+     alignment},
 #include "w4a8_gemv.inc"
 #undef CK_W4A8_GEMV_ROW
 };
@@ -47,7 +49,6 @@ enum class W4a8GemvRefusal : std::uint8_t {
     Groups,     // groups must be whole pieces of 16 columns, and k at least one
     Alignment,  // rows of packed must start at multiples of 8
     Element,    // C, a scale or the bias lies at no multiple of its element's size
-    Grid,       // more work-items than a launch takes
 };
 
 constexpr W4a8GemvRefusal w4a8_gemv_refusal(const W4a8GemvRow& row, const W4a8GemvShape& shape) {
@@ -59,14 +60,17 @@ constexpr W4a8GemvRefusal w4a8_gemv_refusal(const W4a8GemvRow& row, const W4a8Ge
         if (mixed * 2 % row.alignment != 0) return W4a8GemvRefusal::Alignment;
         if (!shape.natural) return W4a8GemvRefusal::Element;
     }
-    if ((shape.n - 1) / row.columns >= (std::int64_t{1} << 32) / row.threads - 1)
-        return W4a8GemvRefusal::Grid;
     return W4a8GemvRefusal::None;
 }
 
-// Workgroups to launch for a problem that the row takes.
-constexpr std::uint32_t w4a8_gemv_workgroups(const W4a8GemvRow& row, std::int64_t n) {
-    return static_cast<std::uint32_t>((n - 1) / row.columns + 1);
+// Workgroups to launch on a device with so many multiprocessors: they take their columns in turns of about
+// equal number.
+constexpr std::uint32_t w4a8_gemv_workgroups(const W4a8GemvRow& row, std::int64_t n,
+                                             std::int64_t processors) {
+    const std::int64_t wanted = (n - 1) / row.columns + 1;
+    const std::int64_t most = (processors < 1 ? 1 : processors) * row.resident;
+    const std::int64_t turns = (wanted - 1) / most + 1;
+    return static_cast<std::uint32_t>((wanted - 1) / turns + 1);
 }
 
 }  // namespace ckitchen

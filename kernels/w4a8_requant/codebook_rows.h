@@ -83,36 +83,23 @@ struct W4a8Piece {
     }
 
     // Sums of weight * level (a) and level^2 (b) with the nearest levels.
-    CK_DEVICE void sums(const W4a8CellTable& table, float& a, float& b) {
-        float level[kPieceElements];
+    CK_DEVICE void sums(const W4a8CellTable& table, LocalPointer<uint8_t> memory, float& a, float& b) const {
         bool certain = false;
         if (table.usable()) {
-            constexpr int kHalf = kPieceElements / 2;
             const float reciprocal = approximate_reciprocal(scale);
-            float distance = __builtin_inff();
-            CK_UNROLL
-            for (int first = 0; first < kPieceElements; first += kHalf) {
-                float part[kHalf];
-                float part_level[kHalf];
-                CK_UNROLL
-                for (int index = 0; index < kHalf; ++index) part[index] = weight[first + index];
-                quick_levels(table, part, reciprocal, part_level, distance);
-                CK_UNROLL
-                for (int index = 0; index < kHalf; ++index) level[first + index] = part_level[index];
-                scheduling_boundary();
-            }
-            certain = distance > table.cells.band && within_cells(table, largest(), reciprocal, scale);
+            certain = quick_sums(table, weight, reciprocal, a, b) &&
+                      within_cells(table, largest(), reciprocal, scale);
         }
-        if (any_lane(!certain)) exact_levels(table.codebook, weight, scale, level);
-        float product[kPieceElements];
-        float square[kPieceElements];
+        if (!any_lane(!certain)) return;
+        float level[kPieceElements];
+        exact_levels(table.codebook, weight, scale, memory, level);
+        float sum_a[2];
+        float sum_b[2];
         CK_UNROLL
-        for (int index = 0; index < kPieceElements; ++index) {
-            product[index] = weight[index] * level[index];
-            square[index] = level[index] * level[index];
-        }
-        a = balanced_sum(product);
-        b = balanced_sum(square);
+        for (int half = 0; half < 2; ++half)
+            half_sums(weight, level, half * kPieceElements / 2, sum_a[half], sum_b[half]);
+        a = sum_a[0] + sum_a[1];
+        b = sum_b[0] + sum_b[1];
     }
 
     // Bits of the largest |level * scale|. The levels of all weights lie between those of the ends. Where all
@@ -120,8 +107,8 @@ struct W4a8Piece {
     // fall away from 0. For if x >= 0 has a nearest level n < 0, the next level p behind it is not nearer, p
     // >= p - x >= x - n >= |n|, also when the differences are rounded, and larger numbers have n or levels
     // from p on; likewise below 0.
-    CK_DEVICE uint32_t largest_value(const W4a8CellTable& table) const {
-        float end[2] = {lowest(), highest()};
+    CK_DEVICE uint32_t largest_value(const W4a8CellTable& table, LocalPointer<uint8_t> memory) const {
+        const float end[2] = {lowest(), highest()};
         float level[2] = {0.0f, 0.0f};
         bool certain = false;
         if (table.usable()) {
@@ -130,7 +117,7 @@ struct W4a8Piece {
             quick_levels(table, end, reciprocal, level, distance);
             certain = distance > table.cells.band && within_cells(table, largest(), reciprocal, scale);
         }
-        if (any_lane(!certain)) exact_levels(table.codebook, end, scale, level);
+        if (any_lane(!certain)) exact_levels(table.codebook, end, scale, memory, level);
         return larger(magnitude(level[0] * scale), magnitude(level[1] * scale));
     }
 
@@ -161,38 +148,20 @@ struct W4a8Piece {
   private:
     CK_DEVICE uint32_t positive_bits() const { return static_cast<uint32_t>(positive); }
 
-    static CK_DEVICE float balanced_sum(const float (&value)[kPieceElements]) {
-        float sum[2];
-        CK_UNROLL
-        for (int half = 0; half < 2; ++half) {
-            const int at = half * kPieceElements / 2;
-            sum[half] = ((value[at] + value[at + 1]) + (value[at + 2] + value[at + 3])) +
-                        ((value[at + 4] + value[at + 5]) + (value[at + 6] + value[at + 7]));
-        }
-        return sum[0] + sum[1];
-    }
+    // The rest has one copy of its arithmetic: the numbers take turns.
 
-    // The rest has one copy of its arithmetic: the numbers take turns, and are in their places again
-    // afterwards.
-
+    // Number i of lane l waits in local memory at i * 128 + l * 4, and its level after it.
     template <int kCount>
-    static CK_DEVICE void next_turn(float (&number)[kCount]) {
-        const float first = number[0];
+    static CK_DEVICE void exact_levels(const W4a8Codebook& codebook, const float (&number)[kCount],
+                                       float scale, LocalPointer<uint8_t> memory, float (&level)[kCount]) {
+        const auto own = reinterpret_cast<LocalPointer<float>>(memory) + lane_id();
         CK_UNROLL
-        for (int index = 1; index < kCount; ++index) number[index - 1] = number[index];
-        number[kCount - 1] = first;
-    }
-
-    template <int kCount>
-    static CK_DEVICE void exact_levels(const W4a8Codebook& codebook, float (&number)[kCount], float scale,
-                                       float (&level)[kCount]) {
+        for (int index = 0; index < kCount; ++index) own[index * kWaveSize] = number[index];
         CK_NO_UNROLL
-        for (int turn = 0; turn < kCount; ++turn) {
-            const float found = codebook.nearest_level(number[0] / scale);
-            next_turn(number);
-            next_turn(level);
-            level[kCount - 1] = found;
-        }
+        for (int index = 0; index < kCount; ++index)
+            own[index * kWaveSize] = codebook.nearest_level(own[index * kWaveSize] / scale);
+        CK_UNROLL
+        for (int index = 0; index < kCount; ++index) level[index] = own[index * kWaveSize];
     }
 
     CK_DEVICE Uint32x2 exact_codes(const W4a8RequantArgs& args, const W4a8Draw& draw, float s_channel,
@@ -207,7 +176,11 @@ struct W4a8Piece {
             const uint64_t code =
                 args.stochastic != 0 ? around.drawn(x, draw.at(turn), second) : around.nearest(x);
             result = result >> 4 | code << 60;
-            next_turn(weight);
+            // They are in their places again afterwards.
+            const float first = weight[0];
+            CK_UNROLL
+            for (int index = 1; index < kPieceElements; ++index) weight[index - 1] = weight[index];
+            weight[kPieceElements - 1] = first;
         }
         return Uint32x2{static_cast<uint32_t>(result), static_cast<uint32_t>(result >> 32)};
     }
@@ -279,7 +252,7 @@ struct W4a8RequantCodebook {
             if (place.takes_part) {
                 float a;
                 float b;
-                piece.sums(table, a, b);
+                piece.sums(table, memory, a, b);
                 if (wide) {
                     store_parts(memory, a, b);
                 } else {
@@ -288,7 +261,7 @@ struct W4a8RequantCodebook {
             }
             if (wide) join_groups<true>(args, held, place, piece, local);
         }
-        uint32_t largest = place.takes_part ? piece.largest_value(table) : 0;
+        uint32_t largest = place.takes_part ? piece.largest_value(table, memory) : 0;
         largest = larger_of_row(args, place.exists ? largest : 0, turn, place, local);
         if (!place.takes_part) return;
 
@@ -373,6 +346,8 @@ struct W4a8RequantCodebook {
         local_barrier();
         if (place.exists)
             piece.scale = *part(local, 2, place.first / args.row_share * row_groups + place.group);
+        // The memory is about to be used for other things.
+        local_barrier();
     }
 };
 

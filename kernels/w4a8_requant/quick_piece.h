@@ -49,6 +49,49 @@ CK_DEVICE void quick_levels(const W4a8CellTable& table, const float (&weight)[kC
     }
 }
 
+// Balanced sums of weight * level and level^2 over 8 weights from `first` on. Level 0 belongs to weight
+// `first` where there are 8 levels.
+template <int kCount>
+CK_DEVICE void half_sums(const float (&weight)[kPieceElements], const float (&level)[kCount], int first,
+                         float& a, float& b) {
+    const int offset = kCount == kPieceElements ? first : 0;
+    float product[8];
+    float square[8];
+    CK_UNROLL
+    for (int index = 0; index < 8; ++index) {
+        const float here = level[offset + index];
+        product[index] = weight[first + index] * here;
+        square[index] = here * here;
+    }
+    a = ((product[0] + product[1]) + (product[2] + product[3])) +
+        ((product[4] + product[5]) + (product[6] + product[7]));
+    b = ((square[0] + square[1]) + (square[2] + square[3])) +
+        ((square[4] + square[5]) + (square[6] + square[7]));
+}
+
+// Sums of weight * level (a) and level^2 (b) with the nearest levels. Returns whether they are certain, as
+// far as thresholds are concerned.
+CK_DEVICE bool quick_sums(const W4a8CellTable& table, const float (&weight)[kPieceElements], float reciprocal,
+                          float& a, float& b) {
+    constexpr int kHalf = kPieceElements / 2;
+    float distance = __builtin_inff();
+    float sum_a[2];
+    float sum_b[2];
+    CK_UNROLL
+    for (int half = 0; half < 2; ++half) {
+        float part[kHalf];
+        float level[kHalf];
+        CK_UNROLL
+        for (int index = 0; index < kHalf; ++index) part[index] = weight[half * kHalf + index];
+        quick_levels(table, part, reciprocal, level, distance);
+        half_sums(weight, level, half * kHalf, sum_a[half], sum_b[half]);
+        scheduling_boundary();
+    }
+    a = sum_a[0] + sum_a[1];
+    b = sum_b[0] + sum_b[1];
+    return distance > table.cells.band;
+}
+
 // May pieces whose weights are at most `largest` in magnitude be looked up by the cells of largest *
 // cells_of_one?
 CK_DEVICE bool within_cells(const W4a8CellTable& table, float largest, float reciprocal, float scale) {

@@ -199,9 +199,9 @@ Status launch_helper(ck_context& context, W4a8LinearKind kind, W4a8LinearArgs& p
 Status run_product(ck_context& context, const ck_w4a8_linear_args& args, const LinearWorkspace& workspace,
                    const Variant& variant, int64_t first, int64_t count, void* stream) {
     if (const W4a8GemvRow* row = packed_row(variant)) {
-        const W4a8GemvArgs part = packed_part(args, workspace, first, count);
-        return gpu(context).launch(row->kernel, w4a8_gemv_workgroups(*row, count), row->threads, &part,
-                                   stream);
+        W4a8GemvArgs part = packed_part(args, workspace, first, count);
+        part.workgroups = w4a8_gemv_workgroups(*row, count, context.backend->properties().compute_units);
+        return gpu(context).launch(row->kernel, part.workgroups, row->threads, &part, stream);
     }
     if (args.k > 0) {
         const ck_w4a8_dequant_args dequant = dequant_part(args, workspace, first, count);
@@ -254,8 +254,6 @@ const char* packed_refusal(const ck_w4a8_linear_args& args, const W4a8GemvRow& r
             return "rows of packed do not start at multiples of 8 bytes";
         case W4a8GemvRefusal::Element:
             return "y, s_channel or the bias lies at no multiple of its element's size";
-        case W4a8GemvRefusal::Grid:
-            return "more workgroups than a launch takes";
     }
     return "unknown";
 }
