@@ -157,6 +157,20 @@ struct WarpgroupInt8<128> {
 };
 
 template <>
+struct WarpgroupInt8<192> {
+    static CK_DEVICE void multiply(int32_t (&d)[96], uint64_t first, uint64_t second, uint32_t keep) {
+        asm volatile(
+            CK_WGMMA(
+                "192",
+                CK_TEN("") ", " CK_TEN("1") ", " CK_TEN("2") ", " CK_TEN("3") ", " CK_TEN("4") ", " CK_TEN(
+                    "5") ", " CK_TEN("6") ", " CK_TEN("7") ", " CK_TEN("8") ", %90, %91, %92, %93, %94, %95",
+                "%96", "%97", "%98")
+            : CK_OPERANDS_32(0), CK_OPERANDS_32(32), CK_OPERANDS_32(64)
+            : "l"(first), "l"(second), "r"(keep));
+    }
+};
+
+template <>
 struct WarpgroupInt8<256> {
     static CK_DEVICE void multiply(int32_t (&d)[128], uint64_t first, uint64_t second, uint32_t keep) {
         asm volatile(CK_WGMMA("256",

@@ -102,7 +102,7 @@ template <int kRows, int kColumns, int kDepth, int kWavesM, int kWavesN, int kAl
 struct Int8GemmWgmma {
     static constexpr int kConsumers = kWavesM * kWavesN;
     static constexpr int kThreads = (kConsumers + 4) * kWaveSize;
-    static constexpr int kStages = kColumns == 256 ? 4 : 6;
+    static constexpr int kStages = 192 * 1024 / ((kRows + kColumns) * kDepth);
     using Ring = Int8GemmRing<kRows, kColumns, kStages, kConsumers>;
     // A wave's results leave in chunks of 16 rows and 64 columns.
     static constexpr int kChunkColumns = 64;
