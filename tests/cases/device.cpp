@@ -10,7 +10,7 @@ namespace ckitchen::cases {
 
 void expect_ok(ck_status status, const char* what) {
     if (status != CK_OK)
-        throw ApiError(std::string(what) + ": " + ck_status_string(status) + ": " + ck_last_error());
+        throw ApiError(std::string(what) + ": " + ck_status_string(status) + ": " + ck_last_error(), status);
 }
 
 Device::Device(const std::string& name, const std::string& runtime, int32_t threads)

@@ -14,7 +14,13 @@ namespace ckitchen::cases {
 // A call of the API that had to succeed did not.
 class ApiError : public std::runtime_error {
   public:
-    using std::runtime_error::runtime_error;
+    explicit ApiError(const std::string& text, ck_status status = CK_ERROR_INTERNAL)
+        : std::runtime_error(text), status_(status) {}
+    // The library's, where it was the library that failed.
+    ck_status status() const { return status_; }
+
+  private:
+    ck_status status_;
 };
 
 class Device {

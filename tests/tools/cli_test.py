@@ -1197,6 +1197,10 @@ def gpu_equals_cpu(folder):
         fails(status, "quantize", source, "-o", gpu, "--format", "w4a8", "--backend", "hip", "-q", names=[text],
               env=dict(os.environ, GFXSIM_FAULT=fault))
         equal(sorted(os.listdir(folder)), ["l.safetensors", "m.safetensors"], fault)
+    for command in (["bench", "rotate", "--seconds", "0"], ["verify", "rotate", "--count", "1"]):
+        _, err = run(*command, "--backend", "hip", status=8, env=dict(os.environ, GFXSIM_FAULT="oom@1+"))
+        equal(len(err.splitlines()), 1, err)
+        check("op=rotate " in err and "CK_ERROR_OUT_OF_MEMORY" in err, err)
 
 
 CASES = [broken_files, info_and_help, inspect_reports_layers, dry_run, w4a8_layout, int8_layout, round_trip,

@@ -93,7 +93,7 @@ Exit run_benchmarks(const BenchOptions& options) {
         try {
             result = bench::measure(device, *which, options.seconds);
         } catch (const cases::ApiError& failure) {
-            throw Failure(Exit::kBackend, problem + ": " + failure.what());
+            throw Failure(failure_status(failure.status()), problem + ": " + failure.what());
         }
         if (options.json)
             out["results"].push_back(describe(problem, result));

@@ -29,13 +29,17 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 // What went wrong with one problem; no text when nothing did. A call that fails where it must not is a wrong
-// result of this command, not a failure of it.
+// result of this command, not a failure of it; but where memory runs out nothing is known about the results.
 std::string check_case(cases::Device& device, const cases::Case& which, std::set<std::string>& variants) {
     try {
         const cases::Outcome outcome = cases::run_case(device, which);
         if (!outcome.variant.empty()) variants.insert(outcome.variant);
         return outcome.ok() ? std::string() : outcome.line(device, which);
     } catch (const cases::ApiError& failure) {
+        if (failure.status() == CK_ERROR_OUT_OF_MEMORY) {
+            throw Failure(failure_status(failure.status()),
+                          cases::format_case(which) + ": " + failure.what());
+        }
         return std::string(failure.what()) + " -- " + cases::format_case(which);
     }
 }

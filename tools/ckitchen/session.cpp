@@ -1,6 +1,5 @@
 #include "session.hpp"
 
-#include "failure.hpp"
 #include "text.hpp"
 
 namespace ckitchen::cli {
@@ -28,9 +27,13 @@ std::string backend_name(ck_backend backend) {
     }
 }
 
+Exit failure_status(ck_status status) {
+    return status == CK_ERROR_OUT_OF_MEMORY ? Exit::kResources : Exit::kBackend;
+}
+
 void check(ck_status status, const std::string& what) {
     if (status == CK_OK) return;
-    throw Failure(status == CK_ERROR_OUT_OF_MEMORY ? Exit::kResources : Exit::kBackend,
+    throw Failure(failure_status(status),
                   what + ": " + ck_status_string(status) + ": " + printable(ck_last_error(), 1000));
 }
 

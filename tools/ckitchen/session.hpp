@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "failure.hpp"
+
 namespace ckitchen::cli {
 
 struct SessionOptions {
@@ -17,8 +19,10 @@ struct SessionOptions {
 ck_backend parse_backend(const std::string& name);
 std::string backend_name(ck_backend backend);
 
-// A failed library call as a Failure with Exit::kBackend, or Exit::kResources when memory ran out: what was
-// attempted, the status, the library's text.
+// The exit status for a status of the library: Exit::kBackend, or Exit::kResources when memory ran out.
+Exit failure_status(ck_status status);
+
+// A failed library call as a Failure: what was attempted, the status, the library's text.
 void check(ck_status status, const std::string& what);
 
 class Session {
