@@ -78,6 +78,11 @@ double megabytes_per_second(std::uint64_t bytes, double seconds) {
     return seconds > 0 ? static_cast<double>(bytes) / 1e6 / seconds : 0;
 }
 
+std::string idle_text(const ConversionReport& report) {
+    return report.device_idle_share ? format(" (idle %.0f %% of the time)", 100 * *report.device_idle_share)
+                                    : std::string();
+}
+
 }  // namespace
 
 std::size_t worst_layer(const std::vector<LayerResult>& layers) {
@@ -118,15 +123,6 @@ std::string plan_table(const Plan& plan) {
     out += "Values are looked at only when converting: a tensor with NaN or infinity will be kept.\n";
     return out;
 }
-
-namespace {
-
-std::string idle_text(const ConversionReport& report) {
-    return report.device_idle_share ? format(" (idle %.0f %% of the time)", 100 * *report.device_idle_share)
-                                    : std::string();
-}
-
-}  // namespace
 
 std::string report_table(const Plan& plan, const ConversionReport& report) {
     std::string out;
