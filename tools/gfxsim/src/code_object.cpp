@@ -20,6 +20,7 @@ constexpr uint8_t kOsAbiHsa = 64;
 constexpr uint32_t kNoteAmdgpuMetadata = 32;
 constexpr uint64_t kMaxImage = 1ull << 30;
 constexpr uint64_t kDescriptorSize = 64;
+constexpr uint32_t kGenericVersion = 1;
 constexpr uint32_t kMaxScratch = 1 << 20;
 
 enum AmdgpuReloc : uint32_t {
@@ -122,7 +123,13 @@ class ElfLoader {
                                                         ", this runtime accepts up to " +
                                                         std::to_string(version_limit));
         const uint32_t mach = header_.e_flags & 0xff;
-        if (mach != target_.mach)
+        const bool generic = mach == generic_mach(target_.generation);
+        if (generic && (version < 6 || header_.e_flags >> 24 < kGenericVersion))
+            return fail(LoadStatus::kWrongTarget,
+                        std::string(mach_name(mach)) +
+                            " objects need code object version 6 and generic version " +
+                            std::to_string(kGenericVersion));
+        if (mach != target_.mach && !generic)
             return fail(LoadStatus::kWrongTarget, std::string("the object is for ") + mach_name(mach) +
                                                       ", the device is " + target_.name);
         // Like the real runtime: no size is passed in, the section header table is the end of the file.

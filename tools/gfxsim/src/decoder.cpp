@@ -96,6 +96,18 @@ bool float_bits(std::string_view s, Type type, uint64_t& out) {
     }
 }
 
+/// Whether the first float operand, results before sources, is a float16 or a float64.
+bool rounds_as_wide(const OpSpec& spec) {
+    for (const std::vector<Type>* types : {&spec.dst, &spec.src})
+        for (const Type type : *types) {
+            if (type == Type::kF32) return false;
+            if (type == Type::kF16 || type == Type::kF64 || type == Type::kPkF16 || type == Type::kBf16 ||
+                type == Type::kPkBf16)
+                return true;
+        }
+    return false;
+}
+
 struct NamedRegister {
     const char* name;
     uint16_t reg;
@@ -205,6 +217,7 @@ bool Decoder::parse_single(std::string_view text, Inst& inst, std::string& why) 
     if (!(spec->flags & (kFlagPackedMods | kFlagOpSelOwn)) && inst.dst_count &&
         is_half_type(inst.dst[0].type) && (inst.op_sel & 8))
         inst.dst[0].high = true;
+    inst.wide_float = rounds_as_wide(*spec);
     const bool float_result =
         inst.dst_count && (inst.dst[0].type == Type::kF32 || inst.dst[0].type == Type::kF16 ||
                            inst.dst[0].type == Type::kF64 || inst.dst[0].type == Type::kPkF16);

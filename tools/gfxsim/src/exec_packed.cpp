@@ -33,6 +33,12 @@ void fetch_halves(const Wave& w, const Inst& inst, int index, bool floating, Hal
         out.lo[l] = (s.lo[l] >> lo_shift & 0xffffu) ^ lo_flip;
         out.hi[l] = (s.lo[l] >> hi_shift & 0xffffu) ^ hi_flip;
     }
+    if (inst.src[index].type == Type::kPkF16 && !(w.mode & 0x40)) [[unlikely]] {
+        GFXSIM_LANES {
+            out.lo[l] = flush_half(out.lo[l]);
+            out.hi[l] = flush_half(out.hi[l]);
+        }
+    }
 }
 
 template <class T>
@@ -49,6 +55,8 @@ void packed_body(Wave& w, const Inst& inst, std::tuple<A...>*, std::index_sequen
     const auto finish = [&](T v) {
         if constexpr (kFloat) {
             if (inst.clamp) v = to_half(apply_output_modifiers(to_float(v), inst));
+            if (!(w.mode & 0x80)) [[unlikely]]
+                v.bits = static_cast<u16>(flush_half(v.bits));
         }
         return u32{std::bit_cast<u16>(v)};
     };
@@ -82,7 +90,10 @@ void fetch_mix(const Wave& w, const Inst& inst, int index, float* out) {
     const bool half = inst.op_sel_hi >> index & 1;
     const int shift = inst.op_sel >> index & 1 ? 16 : 0;
     for (int l = 0; l < kLanes; ++l) {
-        float v = half ? to_float(half_as<Half>(s.lo[l] >> shift)) : std::bit_cast<float>(s.lo[l]);
+        u32 bits = s.lo[l] >> shift & 0xffffu;
+        if (!(w.mode & 0x40)) [[unlikely]]
+            bits = flush_half(bits);
+        float v = half ? to_float(half_as<Half>(bits)) : std::bit_cast<float>(s.lo[l]);
         if (o.abs) v = std::fabs(v);
         if (o.neg) v = -v;
         out[l] = v;

@@ -463,7 +463,7 @@ void floating(OpTable& t) {
     add_salu<([](Half a) { return to_half(std::ceil(to_float(a))); })>(t, "s_ceil_f16");
     add_salu<([](Half a) { return to_half(std::floor(to_float(a))); })>(t, "s_floor_f16");
     add_salu<([](Half a) { return to_half(std::trunc(to_float(a))); })>(t, "s_trunc_f16");
-    add_salu<([](Half a) { return to_half(std::nearbyint(to_float(a))); })>(t, "s_rndne_f16");
+    add_salu<([](Half a) { return to_half(__builtin_roundevenf(to_float(a))); })>(t, "s_rndne_f16");
     add_salu<([](float a, float b) { return u32{half_toward_zero(a)} | u32{half_toward_zero(b)} << 16; })>(
         t, "s_cvt_pk_rtz_f16_f32");
     add_salu<([](i32 a) { return static_cast<float>(a); })>(t, "s_cvt_f32_i32");
@@ -476,7 +476,7 @@ void floating(OpTable& t) {
     add_salu<([](float a) { return std::ceil(a); })>(t, "s_ceil_f32");
     add_salu<([](float a) { return std::floor(a); })>(t, "s_floor_f32");
     add_salu<([](float a) { return std::trunc(a); })>(t, "s_trunc_f32");
-    add_salu<([](float a) { return std::nearbyint(a); })>(t, "s_rndne_f32");
+    add_salu<([](float a) { return __builtin_roundevenf(a); })>(t, "s_rndne_f32");
     add_float_compare<([](float a, float b) { return a < b; })>(t, "lt");
     add_float_compare<([](float a, float b) { return a == b; })>(t, "eq");
     add_float_compare<([](float a, float b) { return a <= b; })>(t, "le");

@@ -313,7 +313,7 @@ void single(OpTable& t) {
     add_valu<([](float a) { return std::floor(clean(a)); })>(t, "v_floor_f32");
     add_valu<([](float a) { return std::ceil(clean(a)); })>(t, "v_ceil_f32");
     add_valu<([](float a) { return std::trunc(clean(a)); })>(t, "v_trunc_f32");
-    add_valu<([](float a) { return std::nearbyint(clean(a)); })>(t, "v_rndne_f32");
+    add_valu<([](float a) { return __builtin_roundevenf(clean(a)); })>(t, "v_rndne_f32");
     add_valu<([](float a) { return fract(a); })>(t, "v_fract_f32");
     add_valu<([](float a, i32 e) { return std::ldexp(clean(a), std::max(-600, std::min(600, e))); })>(
         t, "v_ldexp_f32");
@@ -363,7 +363,7 @@ void wide(OpTable& t) {
     add_valu<([](double a) { return std::floor(a); })>(t, "v_floor_f64");
     add_valu<([](double a) { return std::ceil(a); })>(t, "v_ceil_f64");
     add_valu<([](double a) { return std::trunc(a); })>(t, "v_trunc_f64");
-    add_valu<([](double a) { return std::nearbyint(a); })>(t, "v_rndne_f64");
+    add_valu<([](double a) { return __builtin_roundeven(a); })>(t, "v_rndne_f64");
     add_valu<([](double a) { return std::min(a - std::floor(a), 0x1.fffffffffffffp-1); })>(t, "v_fract_f64");
     add_valu<([](double a, i32 e) { return std::ldexp(a, std::max(-4000, std::min(4000, e))); })>(
         t, "v_ldexp_f64");

@@ -69,7 +69,7 @@ void register_valu_half(OpTable& t) {
     add_unary<([](float v) { return std::floor(v); })>(t, "v_floor_f16");
     add_unary<([](float v) { return std::ceil(v); })>(t, "v_ceil_f16");
     add_unary<([](float v) { return std::trunc(v); })>(t, "v_trunc_f16");
-    add_unary<([](float v) { return std::nearbyint(v); })>(t, "v_rndne_f16");
+    add_unary<([](float v) { return __builtin_roundevenf(v); })>(t, "v_rndne_f16");
     add_unary<([](float v) { return min_num(v - std::floor(v), 0x1.ffcp-1f); })>(t, "v_fract_f16");
     add_unary<([](float v) { return 1.0f / v; })>(t, "v_rcp_f16", InstClass::kTrans);
     add_unary<([](float v) { return std::sqrt(v); })>(t, "v_sqrt_f16", InstClass::kTrans);

@@ -19,6 +19,7 @@
 #include <immintrin.h>
 #endif
 
+#include "control.hpp"
 #include "float_ops.hpp"
 #include "half.hpp"
 #include "op_table.hpp"
@@ -284,6 +285,8 @@ float modify_c(const Inst& inst, float v) {
 
 template <Element kA, Element kB, int kDepth, bool kSparse>
 void matrix_f32(Wave& w, const Inst& inst) {
+    // Matrix units know no other rounding.
+    const NearestEven rounding(w, inst);
     Factors<element_bits(kA), kDepth, kSparse> f;
     f.load(w, inst, true);
     alignas(64) u32 constant[kTile];
@@ -316,6 +319,7 @@ Accumulator16 locate16(bool gfx12, int i, int j, bool select_high) {
 
 template <Element kElement, int kDepth, bool kSparse>
 void matrix_16bit(Wave& w, const Inst& inst) {
+    const NearestEven rounding(w, inst);
     Factors<16, kDepth, kSparse> f;
     f.load(w, inst, true);
     const bool gfx12 = is_gfx12(w), high = inst.op_sel & 4;

@@ -33,28 +33,35 @@ inline float to_float(Half h) {
 #endif
 }
 
-/// Round to nearest even from a double; NaNs keep their sign and upper payload and become quiet.
+/// Rounds in the host's current direction; NaNs keep their sign and upper payload and become quiet.
 inline uint16_t half_from_double(double v) {
     const uint64_t bits = std::bit_cast<uint64_t>(v);
     const uint16_t sign = static_cast<uint16_t>(bits >> 48 & 0x8000u);
     if (std::isnan(v)) return static_cast<uint16_t>(sign | 0x7e00u | (bits >> 42 & 0x1ffu));
-    const double magnitude = std::fabs(v);
-    if (magnitude >= 65520.0) return sign | 0x7c00u;
+    if (std::isinf(v)) return sign | 0x7c00u;
+    // Beyond the midpoint after the largest half all values round as the midpoint does.
+    const double inside = std::copysign(std::fmin(std::fabs(v), 65520.0), v), magnitude = std::fabs(inside);
     if (magnitude < 0x1p-14)
-        return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(magnitude * 0x1p24)));
-    const int exponent = static_cast<int>((bits >> 52 & 0x7ff)) - 1023;
-    const double scaled =
-        std::nearbyint(magnitude * std::bit_cast<double>(static_cast<uint64_t>(1023 + 10 - exponent) << 52));
+        return static_cast<uint16_t>(sign |
+                                     static_cast<uint16_t>(std::fabs(std::nearbyint(inside * 0x1p24))));
+    const int exponent = static_cast<int>(std::bit_cast<uint64_t>(inside) >> 52 & 0x7ff) - 1023;
+    const double scaled = std::fabs(
+        std::nearbyint(inside * std::bit_cast<double>(static_cast<uint64_t>(1023 + 10 - exponent) << 52)));
     // A fraction that rounds up to 2048 carries into the exponent by plain addition.
     return static_cast<uint16_t>(sign + ((exponent + 14) << 10) + static_cast<uint32_t>(scaled));
 }
 
 inline Half to_half(float v) {
 #if defined(__F16C__)
-    return Half{_cvtss_sh(v, _MM_FROUND_TO_NEAREST_INT)};
+    return Half{_cvtss_sh(v, _MM_FROUND_CUR_DIRECTION)};
 #else
     return Half{half_from_double(v)};
 #endif
+}
+
+/// Bits of a half with a denormal replaced by zero.
+inline uint32_t flush_half(uint32_t v) {
+    return v & 0x7c00u ? v : v & ~0x3ffu;
 }
 
 inline Half to_half_from_double(double v) {

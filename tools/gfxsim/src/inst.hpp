@@ -124,8 +124,9 @@ struct Inst {
     uint8_t op_sel = 0, op_sel_hi = 0xff, neg_lo = 0, neg_hi = 0;
     bool glc = false;  // an atomic that returns the old value
     bool sdwa = false;
-    bool preserve = false;  // SDWA dst_unused:UNUSED_PRESERVE
-    bool dst_sext = false;  // SDWA dst_unused:UNUSED_SEXT
+    bool preserve = false;    // SDWA dst_unused:UNUSED_PRESERVE
+    bool dst_sext = false;    // SDWA dst_unused:UNUSED_SEXT
+    bool wide_float = false;  // rounds by the mode of float16 and float64
     int32_t offset = 0, offset1 = 0;
     uint64_t extra = 0;  // swizzle pattern, hardware register, index key
     std::array<Operand, 2> dst;

@@ -340,6 +340,8 @@ class Dispatcher {
                 if (races.active()) races.record(w, inst);
                 if (!worker.memory.empty()) count_memory(w, inst, worker.memory[(pc - begin) >> 2]);
             }
+            if (w.split_modes) [[unlikely]]
+                select_float_mode(w, inst);
             if (track && inst.access == MemoryAccess::kNone && w.undefined.touched(inst)) [[unlikely]]
                 execute_undefined(w, inst);
             else

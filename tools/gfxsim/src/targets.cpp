@@ -51,6 +51,17 @@ const Target* find_target(std::string_view name) {
     return nullptr;
 }
 
+uint32_t generic_mach(Generation generation) {
+    switch (generation) {
+        case Generation::kGfx103:
+            return 0x53;
+        case Generation::kGfx11:
+            return 0x54;
+        default:
+            return 0x59;
+    }
+}
+
 const char* mach_name(uint32_t mach) {
     for (const Target& t : kTargets)
         if (t.mach == mach) return t.name;

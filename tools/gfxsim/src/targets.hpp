@@ -26,6 +26,8 @@ struct Target {
 
 /// nullptr when the name is not one of the simulated targets.
 const Target* find_target(std::string_view name);
+/// Machine number of the generic target that the generation's processors belong to.
+uint32_t generic_mach(Generation generation);
 /// Name of any known AMDGPU machine number, for messages; "unknown" otherwise.
 const char* mach_name(uint32_t mach);
 

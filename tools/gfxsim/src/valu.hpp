@@ -212,12 +212,34 @@ struct FunctionTraits<R (C::*)(A...) const> {
     static std::vector<Type> types() { return {type_of<A>()...}; }
 };
 
+/// Float16 denormals by the MODE register: bit 6 keeps those of sources, bit 7 those of results. The host's
+/// own mode does not reach them, its conversions keep them.
+template <class T>
+inline void flush_source(const Wave& w, Source& s, LaneBuffer& tmp) {
+    if constexpr (std::is_same_v<T, Half>) {
+        if (w.mode & 0x40) [[likely]]
+            return;
+        GFXSIM_LANES tmp.lo[l] = flush_half(s.lo[l] & 0xffffu);
+        s.lo = tmp.lo;
+    }
+}
+template <class T>
+inline void flush_result(const Wave& w, LaneBuffer& r) {
+    if constexpr (std::is_same_v<T, Half>) {
+        if (w.mode & 0x80) [[likely]]
+            return;
+        GFXSIM_LANES r.lo[l] = flush_half(r.lo[l] & 0xffffu);
+    }
+}
+
 template <auto F, class R, class... A, size_t... I>
 inline void valu_body(Wave& w, const Inst& inst, std::tuple<A...>*, std::index_sequence<I...>) {
     LaneBuffer tmp[sizeof...(A)];
-    const Source src[] = {fetch<A>(w, inst, I, tmp[I])...};
+    Source src[] = {fetch<A>(w, inst, I, tmp[I])...};
+    (flush_source<A>(w, src[I], tmp[I]), ...);
     LaneBuffer r;
     GFXSIM_LANES to_bits<R>(r, l, F(from_bits<A>(src[I], l)...));
+    flush_result<R>(w, r);
     store<R>(w, inst, inst.dst[0], r, write_mask(w, inst));
 }
 
@@ -232,7 +254,8 @@ void valu(Wave& w, const Inst& inst) {
 template <auto F, class... A, size_t... I>
 inline void compare_body(Wave& w, const Inst& inst, std::tuple<A...>*, std::index_sequence<I...>) {
     LaneBuffer tmp[sizeof...(A)];
-    const Source src[] = {fetch<A>(w, inst, I, tmp[I])...};
+    Source src[] = {fetch<A>(w, inst, I, tmp[I])...};
+    (flush_source<A>(w, src[I], tmp[I]), ...);
     uint32_t bit[kLanes];
     GFXSIM_LANES bit[l] = F(from_bits<A>(src[I], l)...) ? 1u << l : 0u;
     uint32_t mask = 0;

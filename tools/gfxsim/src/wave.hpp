@@ -47,11 +47,13 @@ struct Wave {
     std::array<uint32_t, kScalarCount> s;
     bool scc = false;
     WaveState state = WaveState::kRunning;
-    bool barrier_signalled = false;  // signalled the barrier that is still open
-    bool barrier_passed = false;     // the barrier that was signalled is complete and not yet waited for
-    uint32_t mode = 0;               // MODE register: round [3:0], denorm [7:4]
-    uint64_t pc = 0;                 // address of the instruction in execution
-    uint64_t next_pc = 0;            // of the one after it; branches change it
+    bool barrier_signalled = false;       // signalled the barrier that is still open
+    bool barrier_passed = false;          // the barrier that was signalled is complete and not yet waited for
+    uint32_t mode = 0;                    // MODE register: round [3:0], denorm [7:4]
+    std::array<uint32_t, 2> host_word{};  // the host's control word for float32, and for float16 and float64
+    bool split_modes = false;             // they differ
+    uint64_t pc = 0;                      // address of the instruction in execution
+    uint64_t next_pc = 0;                 // of the one after it; branches change it
     uint64_t executed = 0;
     uint32_t id_in_group = 0;
     Workgroup* group = nullptr;

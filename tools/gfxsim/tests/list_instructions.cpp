@@ -57,11 +57,14 @@ int main(int argc, char** argv) {
     for (uint32_t top = 0; top < 0x10000; ++top) {
         // SOP1 and VOP1 have their opcode in the lower half.
         const bool opcode_below = (top >> 8) == 0xbe || (top >> 8) == 0x7e || (top >> 8) == 0x7f;
-        if (opcode_below && (top & 0x7e)) {
-            if ((top >> 8) == 0xbe && (top & 0x7f) > 8) continue;
-        }
+        if ((top >> 8) == 0xbe && (top & 0x7f) > 8) continue;
+        // gfx12 has memory opcodes down to bit 13.
+        const uint32_t family = top >> 10;
+        const bool memory =
+            family == 0x31 || family == 0x33 || family == 0x34 || family == 0x3b || family == 0x3d;
+        const uint32_t steps = opcode_below ? 256 : memory ? 8 : 1;
         for (const uint32_t low : kLow)
-            for (uint32_t k = 0; k < (opcode_below ? 256u : 8u); ++k) {
+            for (uint32_t k = 0; k < steps; ++k) {
                 const uint32_t first = top << 16 | (low ^ (opcode_below ? k << 8 : k << 13));
                 for (const uint32_t second : kSecond) {
                     try_words(*target, decoder, used, seen, {first, second, 0x00000806, 0});

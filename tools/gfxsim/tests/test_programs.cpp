@@ -1,5 +1,5 @@
-// Compiled programs through the runtime library, on one target per machine code, at -O0 and -O3, against the
-// same per-element source compiled for the host and against plain loops.
+// Compiled programs through the runtime library, on one target per machine code, at -O0, -O2 and -O3, against
+// the same per-element source compiled for the host and against plain loops.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -42,7 +42,7 @@ struct Random {
 template <class F>
 void for_each_module(F body) {
     for (size_t d = 0; d < targets().size(); ++d)
-        for (const char* level : {"O0", "O3"}) {
+        for (const char* level : {"O0", "O2", "O3"}) {
             INFO(targets()[d] << " -" << level);
             REQUIRE(hip()("hipSetDevice", static_cast<int>(d)) == 0);
             const Module module(
@@ -285,4 +285,60 @@ TEST_CASE("matrix products", "[programs]") {
                 }
         }
     });
+}
+
+TEST_CASE("objects for a whole family run on its processors", "[programs]") {
+    setenv("GFXSIM_DEVICES", "gfx1030,gfx1036,gfx1100,gfx1103,gfx1151,gfx1200,gfx1201", 1);
+    const HipClient hip7(GFXSIM_LIBRARY_7);
+    const std::vector<std::pair<std::string, std::vector<int>>> families = {
+        {"gfx10-3-generic", {0, 1}}, {"gfx11-generic", {2, 3, 4}}, {"gfx12-generic", {5, 6}}};
+    Random random;
+    constexpr int kM = 32, kN = 48, kK = 64;
+    std::vector<int8_t> a(kM * kK), b(kN * kK);
+    for (int8_t& v : a) v = static_cast<int8_t>(random.next());
+    for (int8_t& v : b) v = static_cast<int8_t>(random.next());
+    const std::vector<u32> in = random_words(1024, random);
+    for (const auto& [name, devices] : families) {
+        const std::string path = std::string(GFXSIM_PROGRAMS) + "/programs_" + name + "_O3.co";
+        std::string image = read_file(path);
+        for (int device = 0; device < 7; ++device) {
+            INFO(name << " on device " << device);
+            REQUIRE(hip7("hipSetDevice", device) == 0);
+            void* handle = nullptr;
+            if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
+                CHECK(hip7("hipModuleLoadData", &handle, static_cast<const void*>(image.data())) != 0);
+                continue;
+            }
+            const Module m(hip7, path);
+            DeviceArray<u32> din(hip7, in), dout(hip7, std::vector<u32>(4));
+            REQUIRE(m.launch("reduce", 4, 1, 256, din.get(), dout.get()) == 0);
+            const std::vector<u32> sums = dout.read();
+            for (size_t g = 0; g < 4; ++g) {
+                u32 sum = 0;
+                for (size_t i = 0; i < 256; ++i) sum += in[256 * g + i];
+                CHECK(sums[g] == sum);
+            }
+            const bool wmma = name != "gfx10-3-generic";
+            DeviceArray<int8_t> da(hip7, a), db(hip7, b);
+            DeviceArray<int> dc(hip7, std::vector<int>(kM * kN));
+            if (wmma)
+                REQUIRE(m.launch("matmul_wmma_iu8", kN / 16, kM / 16, 32, da.get(), db.get(), dc.get(), kN,
+                                 kK, 3) == 0);
+            else
+                REQUIRE(m.launch("matmul_dot4", kN / 16, kM / 16, 256, da.get(), db.get(), dc.get(), kN,
+                                 kK) == 0);
+            const std::vector<int> c = dc.read();
+            for (int i = 0; i < kM; ++i)
+                for (int j = 0; j < kN; ++j) {
+                    int sum = 0;
+                    for (int k = 0; k < kK; ++k) sum += a[i * kK + k] * b[j * kK + k];
+                    REQUIRE(c[i * kN + j] == sum);
+                }
+        }
+        // An object of generic version 0 names no family that any processor is in.
+        REQUIRE(hip7("hipSetDevice", devices[0]) == 0);
+        image[51] = 0;  // the top byte of e_flags
+        void* handle = nullptr;
+        CHECK(hip7("hipModuleLoadData", &handle, static_cast<const void*>(image.data())) != 0);
+    }
 }

@@ -69,6 +69,7 @@ class WaveFixture {
             last_text = inst.text;
             cover(target_.name, inst.text);
             wave.next_pc += inst.size;
+            if (wave.split_modes) select_float_mode(wave, inst);
             if (worker.track_undefined && inst.access != MemoryAccess::kNone) track_memory(wave, inst);
             if (worker.track_undefined && inst.access == MemoryAccess::kNone && wave.undefined.touched(inst))
                 execute_undefined(wave, inst);
