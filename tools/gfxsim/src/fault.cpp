@@ -34,6 +34,8 @@ const char* fault_name(FaultKind kind) {
             return "use of an undefined value";
         case FaultKind::kRace:
             return "race between waves";
+        case FaultKind::kStopped:
+            return "stopped as asked";
     }
     return "unknown";
 }

@@ -28,6 +28,7 @@ enum class FaultKind : uint8_t {
     kTrap,
     kUndefined,
     kRace,
+    kStopped,  // where GFXSIM_STOP asked for
 };
 
 const char* fault_name(FaultKind kind);

@@ -106,10 +106,10 @@ class Dispatcher {
         packet_address_ = packet_memory.address();
         unsigned threads =
             options_.threads ? options_.threads : std::max(1u, std::thread::hardware_concurrency());
-        if (options_.trace) {
-            trace_ = std::make_unique<Trace>(options_);
-            threads = 1;
-        }
+        if (options_.trace) trace_ = std::make_unique<Trace>(options_);
+        stops_ = options_.stop_offset >= 0 &&
+                 (options_.stop_kernel.empty() || options_.stop_kernel == kernel_.name);
+        if (trace_ || stops_) threads = 1;
         threads = static_cast<unsigned>(std::min<uint64_t>(threads, groups_));
         std::vector<Worker> workers(threads);
         for (Worker& w : workers) {
@@ -340,6 +340,8 @@ class Dispatcher {
                 if (races.active()) races.record(w, inst);
                 if (!worker.memory.empty()) count_memory(w, inst, worker.memory[(pc - begin) >> 2]);
             }
+            if (stops_) [[unlikely]]
+                stop_here(w, pc);
             if (w.split_modes) [[unlikely]]
                 select_float_mode(w, inst);
             if (track && inst.access == MemoryAccess::kNone && w.undefined.touched(inst)) [[unlikely]]
@@ -352,6 +354,14 @@ class Dispatcher {
         if (w.executed > options_.instruction_limit)
             raise(FaultKind::kEndlessLoop, -1,
                   "one wave has executed " + std::to_string(w.executed) + " instructions");
+    }
+
+    /// Ends the launch before the instruction that GFXSIM_STOP names.
+    void stop_here(const Wave& w, uint64_t pc) {
+        if (pc - kernel_.entry != static_cast<uint64_t>(options_.stop_offset)) return;
+        if (!options_.trace_group.empty() && options_.trace_group != group_text(*w.group)) return;
+        if (++stop_hits_ < options_.stop_count) return;
+        raise(FaultKind::kStopped, -1, dump_registers(w, kernel_.vgpr_count));
     }
 
     std::string describe(const Fault& f, const Wave& w) const {
@@ -381,6 +391,8 @@ class Dispatcher {
     int error_ = 0;
     std::string report_;
     std::unique_ptr<Trace> trace_;
+    bool stops_ = false;
+    uint64_t stop_hits_ = 0;
 };
 
 }  // namespace

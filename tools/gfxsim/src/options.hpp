@@ -16,8 +16,11 @@ struct Options {
     int trace = 0;                   // GFXSIM_TRACE
     std::string trace_file;          // GFXSIM_TRACE_FILE
     std::string trace_group;         // GFXSIM_TRACE_GROUP, "x,y,z"
-    std::string report_file;         // GFXSIM_REPORT
-    std::string stats_file;          // GFXSIM_STATS
+    std::string stop_kernel;         // GFXSIM_STOP=[kernel+]offset[@count]; empty: every kernel
+    int64_t stop_offset = -1;        // from the kernel's entry; -1: nowhere
+    uint64_t stop_count = 1;
+    std::string report_file;  // GFXSIM_REPORT
+    std::string stats_file;   // GFXSIM_STATS
 
     static Options from_environment();
 };

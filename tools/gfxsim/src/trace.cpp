@@ -14,9 +14,7 @@ Trace::~Trace() {
 }
 
 void Trace::after(const Wave& w, const Inst& inst) {
-    const auto& id = w.group->id;
-    const std::string group =
-        std::to_string(id[0]) + "," + std::to_string(id[1]) + "," + std::to_string(id[2]);
+    const std::string group = group_text(*w.group);
     if (!group_.empty() && group != group_) return;
     std::fprintf(out_, "[%s w%u] %llx: %-64s exec=%08x vcc=%08x scc=%d", group.c_str(), w.id_in_group,
                  static_cast<unsigned long long>(inst.address), inst.text.c_str(), w.exec(), w.s[kVccLo],
@@ -35,6 +33,50 @@ void Trace::after(const Wave& w, const Inst& inst) {
         }
     }
     std::fputc('\n', out_);
+}
+
+std::string group_text(const Workgroup& group) {
+    return std::to_string(group.id[0]) + "," + std::to_string(group.id[1]) + "," +
+           std::to_string(group.id[2]);
+}
+
+namespace {
+
+void append_word(std::string& out, uint32_t value, uint32_t undefined) {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    out += ' ';
+    for (int shift = 28; shift >= 0; shift -= 4)
+        out += (undefined >> shift & 15) == 15 ? '?' : kDigits[value >> shift & 15];
+}
+
+}  // namespace
+
+std::string dump_registers(const Wave& w, uint32_t vgprs) {
+    const bool track = w.worker->track_undefined;
+    const auto scalar = [&](std::string& out, int reg) {
+        append_word(out, w.s[reg],
+                    track && w.undefined.test(Undefined::scalar_bit(reg)) ? w.undefined.s[reg] : 0);
+    };
+    std::string out = "exec";
+    scalar(out, kExecLo);
+    out += "  vcc";
+    scalar(out, kVccLo);
+    out += "  m0";
+    scalar(out, kM0);
+    out += "  scc " + std::to_string(w.scc) + "  mode " + hex(w.mode) + "\n";
+    for (int first = 0; first < kVccLo; first += 8) {
+        out += "  s" + std::to_string(first) + ":";
+        for (int reg = first; reg < std::min<int>(first + 8, kVccLo); ++reg) scalar(out, reg);
+        out += '\n';
+    }
+    for (uint32_t reg = 0; reg < std::min<uint32_t>(vgprs, kVgprCount); ++reg) {
+        out += "  v" + std::to_string(reg) + ":";
+        for (int l = 0; l < kLanes; ++l)
+            append_word(out, w.v[reg][l],
+                        track && w.undefined.test(static_cast<int>(reg)) ? w.undefined.v[reg][l] : 0);
+        out += '\n';
+    }
+    return out;
 }
 
 }  // namespace ckitchen::gfxsim

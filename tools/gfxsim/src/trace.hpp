@@ -25,4 +25,11 @@ class Trace {
     std::FILE* out_;
 };
 
+/// "x,y,z"
+std::string group_text(const Workgroup& group);
+
+/// All registers of a wave as text, `vgprs` vector ones with every lane; undefined bits show as question
+/// marks where a whole hexadecimal digit is undefined.
+std::string dump_registers(const Wave& w, uint32_t vgprs);
+
 }  // namespace ckitchen::gfxsim

@@ -317,6 +317,29 @@ KERNEL BOUNDS(32) void fault_exec(int* out, int fault) {
 }
 #endif
 
+KERNEL BOUNDS(32) void fault_misaligned(u32* out, int fault) {
+    u32* p = (u32*)((char*)out + (fault ? 2 : 0));
+    __scoped_atomic_fetch_add(p, 1u, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+
+KERNEL BOUNDS(32) void fault_scratch(u32* out, int fault) {
+    volatile u32 array[8];
+    const int t = thread_x();
+    for (int i = 0; i < 8; ++i) array[i] = (u32)(i + t);
+    out[t] = array[fault && t == 5 ? 70000 : t & 7];
+}
+
+#if defined(__GFX11__)
+/// The upper half-wave must hold what the lower one does.
+KERNEL BOUNDS(32) void fault_halves(int* out, int fault) {
+    const int lane = thread_x(), half = lane % 16;
+    const v4i x = {half, 1, 2, fault ? lane : half}, y = {half, 3, 4, 5};
+    v8i sum = {};
+    sum = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(true, x, true, y, sum, false);
+    for (int r = 0; r < 8; ++r) out[lane * 8 + r] = sum[r];
+}
+#endif
+
 // Undefined values. `fault` 0 keeps them from deciding anything.
 
 /// A register that nobody has written.

@@ -157,6 +157,63 @@ TEST_CASE("EXEC not full at a matrix instruction", "[faults]") {
     });
 }
 
+TEST_CASE("misaligned atomics, scratch past its end, halves that differ", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        DeviceArray<u32> out(hip(), std::vector<u32>(64));
+        check_pair(m, target, "fault_misaligned", 1, 32, 1, 700, {"misaligned access", "atomic", "lane 0"},
+                   out.get());
+        check_pair(m, target, "fault_scratch", 1, 32, 1, 700,
+                   {"scratch access out of range", "lane 5", "4 bytes at scratch offset"}, out.get());
+        if (target.rfind("gfx11", 0) != 0) return;
+        DeviceArray<int> matrix(hip(), std::vector<int>(256));
+        check_pair(m, target, "fault_halves", 1, 32, 1, 719,
+                   {"matrix operand halves differ", "v_wmma_i32_16x16x16_iu8", "A register v", "lane 16"},
+                   matrix.get());
+    });
+}
+
+TEST_CASE("an overrun does not reach the next allocation", "[faults]") {
+    for_each_module([](const Module& m, const std::string&) {
+        void *p = nullptr, *q = nullptr;
+        REQUIRE(hip()("hipMalloc", &p, size_t{256}) == 0);
+        REQUIRE(hip()("hipMalloc", &q, size_t{256}) == 0);
+        for (const int beyond : {1, 64, 512}) {
+            // Elements 0 to 63 + beyond are written, by as many groups as that takes.
+            const unsigned groups = static_cast<unsigned>((64 + beyond + 63) / 64);
+            const std::string report =
+                report_of([&] { CHECK(m.launch("fault_global", groups, 1, 64, p, 64, beyond) == 700); });
+            CHECK_THAT(report, Catch::Contains("past the end of device memory"));
+        }
+        REQUIRE(hip()("hipFree", p) == 0);
+        REQUIRE(hip()("hipFree", q) == 0);
+    });
+}
+
+TEST_CASE("a launch stops at an address and shows its registers", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        DeviceArray<u32> out(hip(), std::vector<u32>(128, 7));
+        setenv("GFXSIM_STOP", "fault_global+0x0", 1);
+        const std::string report =
+            report_of([&] { CHECK(m.launch("fault_global", 2, 1, 64, out.get(), 128, 0) == 719); });
+        CHECK_THAT(report, Catch::Contains("stopped as asked in kernel fault_global on " + target) &&
+                               Catch::Contains("at kernel entry + 0x0 ") &&
+                               Catch::Contains("exec ffffffff") && Catch::Contains("  s0:") &&
+                               Catch::Contains("  v0: 00000000 00000001 00000002") &&
+                               Catch::Contains(" ????????"));
+        CHECK(out.read() == std::vector<u32>(128, 7));
+        // The third wave to get there, of the second workgroup only.
+        setenv("GFXSIM_STOP", "0x0@2", 1);
+        setenv("GFXSIM_TRACE_GROUP", "1,0,0", 1);
+        const std::string second =
+            report_of([&] { CHECK(m.launch("fault_global", 2, 1, 64, out.get(), 128, 0) == 719); });
+        CHECK_THAT(second, Catch::Contains("workgroup (1,0,0), wave 1"));
+        unsetenv("GFXSIM_TRACE_GROUP");
+        setenv("GFXSIM_STOP", "another_kernel+0x0", 1);
+        CHECK(m.launch("fault_global", 2, 1, 64, out.get(), 128, 0) == 0);
+        unsetenv("GFXSIM_STOP");
+    });
+}
+
 TEST_CASE("undefined values", "[faults]") {
     for_each_module([](const Module& m, const std::string& target) {
         const std::string what = "use of an undefined value", stored = "data stored to global memory";
