@@ -128,7 +128,8 @@ TEST_CASE("offload bundles", "[images]") {
                 }
             CHECK(load(hip, compressed(right, 1, true)) == 801);
             std::string broken = compressed(right, 2, true);
-            broken[5000] = static_cast<char>(~broken[5000]);
+            // One byte alone may be a literal, which nothing checks.
+            for (size_t i = 100; i < broken.size(); i += 97) broken[i] = static_cast<char>(~broken[i]);
             CHECK(load(hip, broken) == 200);
         } else {
             CHECK(load(hip, compressed(right, 2, true)) == 218);
