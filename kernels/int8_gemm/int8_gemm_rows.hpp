@@ -125,9 +125,9 @@ constexpr Int8GemmRefusal int8_gemm_refusal(const Int8GemmRow& row, const Int8Ge
     return Int8GemmRefusal::None;
 }
 
-// Launch geometry of a problem that the row takes, on a device of `compute_units`. Workgroups that run
-// together cover group_m rows of tiles, so that they share what they read. Wgmma workgroups fill a
-// multiprocessor each and go from tile to tile.
+// Launch geometry of a problem that the row takes, on a device of `compute_units` (0: not known).
+// Workgroups that run together cover group_m rows of tiles, so that they share what they read. Wgmma
+// workgroups fill a multiprocessor each and go from tile to tile.
 constexpr Int8GemmGrid int8_gemm_grid(const Int8GemmRow& row, std::int64_t m, std::int64_t n,
                                       std::int32_t compute_units) {
     const auto tiles_m =
@@ -135,7 +135,7 @@ constexpr Int8GemmGrid int8_gemm_grid(const Int8GemmRow& row, std::int64_t m, st
     const auto tiles_n = static_cast<std::uint32_t>(detail::int8_gemm_tiles(n, row.tile_n));
     const std::uint32_t tiles = tiles_m * tiles_n;
     if (row.kind == Int8GemmKind::Wgmma) {
-        const auto units = static_cast<std::uint32_t>(compute_units);
+        const std::uint32_t units = compute_units > 0 ? static_cast<std::uint32_t>(compute_units) : tiles;
         return {tiles < units ? tiles : units, row.threads, tiles_m, tiles_n, 32};
     }
     const std::uint32_t groups =

@@ -158,6 +158,8 @@ void check_grid() {
     expect(int8_gemm_grid(persistent, 12544, 9216, 132).groups == 132 &&
                int8_gemm_grid(persistent, 12544, 9216, 132).tiles_m == 98,
            persistent.name, "as many workgroups as multiprocessors");
+    expect(int8_gemm_grid(persistent, 12544, 9216, 0).groups == 98 * 36, persistent.name,
+           "a device that tells no multiprocessors: a workgroup for each tile");
 }
 
 void check_split() {
