@@ -108,6 +108,8 @@ bool rounds_as_wide(const OpSpec& spec) {
     return false;
 }
 
+constexpr std::string_view kSwizzle = "ds_swizzle_b32";
+
 struct NamedRegister {
     const char* name;
     uint16_t reg;
@@ -155,8 +157,14 @@ const Inst& Decoder::decode(const uint8_t* bytes, size_t size, uint64_t address)
         inst.size = 4;
         why = "the bytes are no instruction of this target";
     } else if (parse(inst.text, inst, why)) {
-        find_touched(inst);
-        return inst;
+        uint16_t pattern = 0;
+        std::memcpy(&pattern, bytes, sizeof pattern);
+        if (inst.spec->name == kSwizzle) inst.extra = pattern;
+        if (inst.spec->name != kSwizzle || pattern < kSwizzleFft) {
+            find_touched(inst);
+            return inst;
+        }
+        why = "the FFT patterns are not implemented";
     }
     const std::string text = std::move(inst.text);
     const uint32_t length = inst.size;
@@ -635,7 +643,8 @@ bool Decoder::parse_modifier(const AsmModifier& m, const OpSpec& spec, Inst& ins
             inst.offset = static_cast<int32_t>(n);
             return true;
         }
-        if (m.name == "offset" && starts(m.value, "swizzle(")) return parse_swizzle(m.value, inst.extra);
+        // The text drops the mask of a rotation: decode() takes the pattern from the encoding.
+        if (m.name == "offset" && starts(m.value, "swizzle(")) return spec.name == kSwizzle;
         if (m.name == "offset0" && numeric && (spec.flags & kFlagTwoOffsets)) {
             inst.offset = static_cast<int32_t>(n);
             return true;

@@ -169,9 +169,7 @@ void permute(Wave& w, const Inst& inst) {
 }
 
 void swizzle(Wave& w, const Inst& inst) {
-    // A pattern printed as a plain number arrives as the offset.
-    const uint32_t pattern =
-        static_cast<uint32_t>(inst.extra ? inst.extra & 0xffff : static_cast<uint32_t>(inst.offset));
+    const uint32_t pattern = static_cast<uint32_t>(inst.extra);
     uint32_t r[kLanes];
     const uint32_t* data = w.v[inst.src[0].reg].data();
     for (int l = 0; l < kLanes; ++l) {

@@ -50,10 +50,12 @@ int main(int argc, char** argv) {
     std::map<std::string, Seen> seen;
     auto* decoder = new Decoder(*target);
     unsigned used = 0;
-    // Operands: v2, v4, v6; scalars; DPP and SDWA control; small registers in byte fields.
-    static constexpr uint32_t kLow[] = {0x0102, 0x0402, 0x007c, 0x00fa, 0x00f9, 0x00e9};
-    static constexpr uint32_t kSecond[] = {0x041a0902, 0x0a060402, 0x087c0402, 0xff00e402, 0x06060602,
-                                           0x00100c02, 0x00000008, 0x0000080a, 0xf8000002};
+    // Operands: v2, v4, v6, with and without the ones of op_sel_hi; scalars; DPP and SDWA control; small
+    // registers in byte fields.
+    static constexpr uint32_t kLow[] = {0x0102, 0x0002, 0x4002, 0x0402, 0x007c, 0x00fa, 0x00f9, 0x00e9};
+    static constexpr uint32_t kSecond[] = {0x041a0902, 0x1c1a0902, 0x00180902, 0x0a060402,
+                                           0x087c0402, 0xff00e402, 0x06060602, 0x00100c02,
+                                           0x00000008, 0x0000080a, 0xf8000002};
     for (uint32_t top = 0; top < 0x10000; ++top) {
         // SOP1 and VOP1 have their opcode in the lower half.
         const bool opcode_below = (top >> 8) == 0xbe || (top >> 8) == 0x7e || (top >> 8) == 0x7f;

@@ -388,52 +388,69 @@ TEST_CASE("EXEC masks writes and comparisons", "[valu]") {
     }
 }
 
-TEST_CASE("DPP picks lanes", "[dpp]") {
+TEST_CASE("every DPP control picks its lanes", "[dpp]") {
     struct Control {
-        const char* text;
+        std::string text;
         std::function<int(int)> source;  // -1: no source
     };
-    const std::vector<Control> controls = {
-        {"quad_perm:[3,1,0,2]",
-         [](int l) {
-             const int p[] = {3, 1, 0, 2};
-             return l / 4 * 4 + p[l % 4];
-         }},
-        {"row_shl:3", [](int l) { return l % 16 + 3 < 16 ? l + 3 : -1; }},
-        {"row_shr:5", [](int l) { return l % 16 >= 5 ? l - 5 : -1; }},
-        {"row_ror:7", [](int l) { return l / 16 * 16 + (l % 16 + 9) % 16; }},
+    std::vector<Control> controls = {
         {"row_mirror", [](int l) { return l / 16 * 16 + 15 - l % 16; }},
         {"row_half_mirror", [](int l) { return l / 8 * 8 + 7 - l % 8; }},
-        {"row_share:6", [](int l) { return l / 16 * 16 + 6; }},
-        {"row_xmask:9", [](int l) { return l / 16 * 16 + (l % 16 ^ 9); }},
     };
-    for (const char* target : {"gfx1030", "gfx1100", "gfx1201"})
+    for (int n = 0; n < 256; ++n) {
+        const int p[] = {n & 3, n >> 2 & 3, n >> 4 & 3, n >> 6 & 3};
+        std::string list;
+        for (const int v : p) list += (list.empty() ? "" : ",") + std::to_string(v);
+        controls.push_back(
+            {"quad_perm:[" + list + "]", [n](int l) { return l / 4 * 4 + (n >> (2 * (l % 4)) & 3); }});
+    }
+    for (int n = 0; n < 16; ++n) {
+        const std::string count = std::to_string(n);
+        controls.push_back({"row_share:" + count, [n](int l) { return l / 16 * 16 + n; }});
+        controls.push_back({"row_xmask:" + count, [n](int l) { return l / 16 * 16 + (l % 16 ^ n); }});
+        if (n == 0) continue;
+        controls.push_back({"row_shl:" + count, [n](int l) { return l % 16 + n < 16 ? l + n : -1; }});
+        controls.push_back({"row_shr:" + count, [n](int l) { return l % 16 >= n ? l - n : -1; }});
+        controls.push_back({"row_ror:" + count, [n](int l) { return l / 16 * 16 + (l % 16 + 16 - n) % 16; }});
+    }
+    for (const char* target : {"gfx1030", "gfx1100", "gfx1150", "gfx1201"})
         for (const bool bound : {false, true})
-            for (const u32 exec : {~0u, 0xfff7ff3fu})
-                for (const u32 bank : {0xfu, 0x5u})
-                    for (const Control& c : controls) {
-                        WaveFixture m(target);
-                        m.wave.s[kExecLo] = exec;
-                        for (int l = 0; l < kLanes; ++l) {
-                            m.wave.v[0][l] = 500 + static_cast<u32>(l);
-                            m.wave.v[1][l] = 100 + static_cast<u32>(l);
-                        }
-                        const std::string text = std::string("v_mov_b32_dpp v0, v1 ") + c.text +
-                                                 " row_mask:0xf bank_mask:" + (bank == 0xf ? "0xf" : "0x5") +
-                                                 (bound ? " bound_ctrl:1" : "");
-                        m.run(text);
-                        for (int l = 0; l < kLanes; ++l) {
-                            const int from = c.source(l);
-                            const bool valid = from >= 0 && (exec >> from & 1);
-                            const bool written =
-                                (exec >> l & 1) && (bank >> l % 16 / 4 & 1) && (valid || bound);
-                            const u32 want = !written ? 500 + static_cast<u32>(l)
-                                             : valid  ? 100 + static_cast<u32>(from)
-                                                      : 0;
-                            INFO(target << " " << text << " lane " << l << " exec " << std::hex << exec);
-                            REQUIRE(m.wave.v[0][l] == want);
-                        }
+            for (const bool inactive : {false, true}) {
+                std::vector<std::string> texts;
+                std::vector<std::pair<u32, u32>> masks;  // of rows and banks
+                for (size_t i = 0; i < controls.size(); ++i) {
+                    // Every mask of rows and of banks comes up.
+                    const u32 rows = i % 4 == 3 ? i / 4 % 4 : 3, banks = i % 5 == 4 ? i / 5 % 16 : 15;
+                    masks.emplace_back(rows, banks);
+                    texts.push_back("v_mov_b32_dpp v0, v1 " + controls[i].text +
+                                    " row_mask:" + hex(rows | 0xc) + " bank_mask:" + hex(banks) +
+                                    (bound ? " bound_ctrl:1" : "") + (inactive ? " fi:1" : ""));
+                }
+                const auto code = assemble(target, texts);
+                WaveFixture m(target);
+                for (size_t i = 0; i < code.size(); ++i) {
+                    const u32 exec = i % 2 ? 0xfff7ff3fu : ~0u;
+                    m.wave.s[kExecLo] = exec;
+                    for (int l = 0; l < kLanes; ++l) {
+                        m.wave.v[0][l] = 500 + static_cast<u32>(l);
+                        m.wave.v[1][l] = 100 + static_cast<u32>(l);
                     }
+                    m.run(code[i]);
+                    std::array<u32, kLanes> want{};
+                    for (int l = 0; l < kLanes; ++l) {
+                        const int from = controls[i].source(l);
+                        const bool valid = from >= 0 && (inactive || (exec >> from & 1));
+                        const bool enabled =
+                            masks[i].first >> l / 16 & 1 && masks[i].second >> l % 16 / 4 & 1;
+                        const bool written = (exec >> l & 1) && enabled && (valid || bound);
+                        want[static_cast<size_t>(l)] = !written ? 500 + static_cast<u32>(l)
+                                                       : valid  ? 100 + static_cast<u32>(from)
+                                                                : 0;
+                    }
+                    INFO(target << " " << texts[i] << " exec " << std::hex << exec);
+                    REQUIRE(m.wave.v[0] == want);
+                }
+            }
 }
 
 TEST_CASE("DPP8 permutes groups of eight and reads zero from inactive lanes", "[dpp]") {
@@ -541,6 +558,145 @@ TEST_CASE("cross-lane instructions", "[lane]") {
             CHECK(m.wave.v[6][l] == 100 + static_cast<u32>(l ^ 8));
             CHECK(m.wave.v[7][l] == (l == 3 ? 109u : 0u));
         }
+    }
+}
+
+TEST_CASE("permlane with inactive sources", "[lane]") {
+    for (const char* target : {"gfx1030", "gfx1100", "gfx1201"})
+        for (const bool other_row : {false, true})
+            for (const bool vector : {false, true})
+                for (const int op_sel : {0, 1, 2, 3}) {
+                    if (vector && std::string(target) != "gfx1201") continue;
+                    const u32 exec = 0xf3f5ff0f;
+                    WaveFixture m(target);
+                    Random random;
+                    m.wave.s[2] = random.next();
+                    m.wave.s[3] = random.next();
+                    for (int l = 0; l < kLanes; ++l) {
+                        m.wave.v[0][l] = 500 + static_cast<u32>(l);
+                        m.wave.v[1][l] = 100 + static_cast<u32>(l);
+                        m.wave.v[2][l] = random.next();
+                    }
+                    m.wave.s[kExecLo] = exec;
+                    const std::string text = std::string("v_permlane") + (other_row ? "x" : "") + "16" +
+                                             (vector ? "_var_b32 v0, v1, v2" : "_b32 v0, v1, s2, s3") +
+                                             " op_sel:[" + (op_sel & 1 ? "1" : "0") + "," +
+                                             (op_sel & 2 ? "1" : "0") + "]";
+                    m.run(text);
+                    for (int l = 0; l < kLanes; ++l) {
+                        const u64 selectors = m.wave.s64(2);
+                        const int pick = vector ? static_cast<int>(m.wave.v[2][l] & 15)
+                                                : static_cast<int>(selectors >> (4 * (l % 16)) & 15);
+                        const int from = ((l / 16) ^ (other_row ? 1 : 0)) * 16 + pick;
+                        // op_sel[0]: fetch from inactive lanes too; op_sel[1]: zero instead of no write.
+                        const bool valid = (op_sel & 1) || (exec >> from & 1);
+                        const bool written = (exec >> l & 1) && (valid || (op_sel & 2));
+                        INFO(target << " " << text << " lane " << l);
+                        REQUIRE(m.wave.v[0][l] == (!written ? 500 + static_cast<u32>(l)
+                                                   : valid  ? 100 + static_cast<u32>(from)
+                                                            : 0));
+                    }
+                }
+}
+
+TEST_CASE("swizzle patterns", "[lane]") {
+    struct Pattern {
+        const char* text;
+        std::function<int(int)> source;
+    };
+    const std::vector<Pattern> patterns = {
+        {"swizzle(QUAD_PERM,3,0,2,1)",
+         [](int l) {
+             const int p[] = {3, 0, 2, 1};
+             return l / 4 * 4 + p[l % 4];
+         }},
+        {"swizzle(SWAP,1)", [](int l) { return l ^ 1; }},
+        {"swizzle(SWAP,16)", [](int l) { return l ^ 16; }},
+        {"swizzle(REVERSE,8)", [](int l) { return l / 8 * 8 + 7 - l % 8; }},
+        {"swizzle(REVERSE,32)", [](int l) { return 31 - l; }},
+        {"swizzle(BROADCAST,4,2)", [](int l) { return l / 4 * 4 + 2; }},
+        {"swizzle(BROADCAST,32,17)", [](int) { return 17; }},
+        {"swizzle(BITMASK_PERM,\"p01pi\")", [](int l) { return (l & 0x12) | 4 | ((l & 1) ^ 1); }},
+        {"swizzle(ROTATE,0,5)", [](int l) { return (l + 5) % 32; }},
+        {"swizzle(ROTATE,1,5)", [](int l) { return (l + 27) % 32; }},
+        // Lane bits 0 and 1 stay; the text of this one is that of the line above.
+        {"0xc4a3", [](int l) { return (l & 3) | ((l + 27) % 32 & 28); }},
+        {"0x1c03", [](int l) { return (l & 3) ^ 7; }},
+    };
+    for (const char* target : {"gfx1030", "gfx1100", "gfx1201"})
+        for (const u32 exec : {~0u, 0xf0ff3fffu})
+            for (const Pattern& p : patterns) {
+                WaveFixture m(target);
+                m.wave.s[kExecLo] = exec;
+                for (int l = 0; l < kLanes; ++l) {
+                    m.wave.v[0][l] = 9;
+                    m.wave.v[1][l] = 100 + static_cast<u32>(l);
+                }
+                m.run(std::string("ds_swizzle_b32 v0, v1 offset:") + p.text);
+                for (int l = 0; l < kLanes; ++l) {
+                    const int from = p.source(l);
+                    INFO(target << " " << p.text << " lane " << l << " exec " << std::hex << exec);
+                    REQUIRE(m.wave.v[0][l] == (!(exec >> l & 1)   ? 9
+                                               : exec >> from & 1 ? 100 + static_cast<u32>(from)
+                                                                  : 0));
+                }
+            }
+}
+
+TEST_CASE("swizzles of which too little is known are refused", "[lane]") {
+    WaveFixture m("gfx1201");
+    CHECK_THROWS_AS(m.run("ds_swizzle_b32 v0, v1 offset:0xe010"), Fault);
+    CHECK_THAT(m.last_text, Catch::Contains("FFT patterns are not implemented"));
+}
+
+TEST_CASE("every SDWA selection", "[sdwa]") {
+    static const char* const names[] = {"DWORD", "BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1"};
+    struct Field {
+        int shift, bits;
+    };
+    static const Field fields[] = {{0, 32}, {0, 8}, {8, 8}, {16, 8}, {24, 8}, {0, 16}, {16, 16}};
+    const auto extract = [](u32 v, const Field& f, bool sign) {
+        const u64 mask = (u64{1} << f.bits) - 1, field = v >> f.shift & mask;
+        return static_cast<u32>(sign && field >> (f.bits - 1) ? field | ~mask : field);
+    };
+    std::vector<std::string> texts;
+    std::vector<std::function<u32(u32, u32)>> expected;
+    for (int d = 0; d < 7; ++d)
+        for (int s0 = 0; s0 < 7; ++s0)
+            for (int s1 = 0; s1 < 7; ++s1)
+                for (const int unused : {0, 1, 2})
+                    for (const bool sign : {false, true}) {
+                        static const char* const kinds[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
+                        const std::string a = sign ? "sext(v1)" : "v1";
+                        texts.push_back("v_add_nc_u32_sdwa v0, " + a + ", v2 dst_sel:" + names[d] +
+                                        " dst_unused:" + kinds[unused] + " src0_sel:" + names[s0] +
+                                        " src1_sel:" + names[s1]);
+                        expected.emplace_back([=](u32 x, u32 y) {
+                            const u32 sum = extract(x, fields[s0], sign) + extract(y, fields[s1], false);
+                            const Field& f = fields[d];
+                            const u64 mask = (u64{1} << f.bits) - 1;
+                            const u32 placed = static_cast<u32>((sum & mask) << f.shift);
+                            u32 rest = 0;
+                            if (unused == 2) rest = 0x5a5a5a5a & ~static_cast<u32>(mask << f.shift);
+                            if (unused == 1 && (sum & mask) >> (f.bits - 1))
+                                rest = static_cast<u32>(~u64{0} << (f.shift + f.bits));
+                            return placed | rest;
+                        });
+                    }
+    const auto code = assemble("gfx1030", texts);
+    WaveFixture m("gfx1030");
+    Random random;
+    for (size_t i = 0; i < code.size(); ++i) {
+        std::array<u32, kLanes> want{};
+        for (int l = 0; l < kLanes; ++l) {
+            m.wave.v[0][l] = 0x5a5a5a5a;
+            m.wave.v[1][l] = random.next();
+            m.wave.v[2][l] = random.next();
+            want[static_cast<size_t>(l)] = expected[i](m.wave.v[1][l], m.wave.v[2][l]);
+        }
+        m.run(code[i]);
+        INFO(texts[i]);
+        REQUIRE(m.wave.v[0] == want);
     }
 }
 
