@@ -205,9 +205,8 @@ CK_DEVICE void copy_async_16_bytes(LocalPointer<uint8_t> target, GlobalPointer<c
                  : "memory");
 }
 
-// The same for data that other waves of this multiprocessor read too: it stays in the first-level cache.
-CK_DEVICE void copy_async_16_shared_bytes(LocalPointer<uint8_t> target, GlobalPointer<const uint8_t> source) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;"
+CK_DEVICE void copy_async_16_bytes(LocalPointer<uint8_t> target, GlobalPointer<const uint8_t> source) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
                  :
                  : "r"(static_cast<uint32_t>(reinterpret_cast<uint64_t>(target))), "l"(source)
                  : "memory");

@@ -107,12 +107,34 @@ CK_DEVICE uint32_t lane_id_again() {
     return lane;
 }
 
-// A value that is the same in all lanes, from here on unknown to the compiler: what is computed from it in a loop
-// stays there.
+// A value that is the same in all lanes, from here on unknown to the compiler: what is computed from it in a
+// loop stays there.
 CK_DEVICE uint32_t scalar_again(uint32_t value) {
 #if defined(__AMDGCN__)
     value = as_scalar(value);
     asm volatile("" : "+s"(value));
+#else
+    asm volatile("" : "+r"(value));
+#endif
+    return value;
+}
+
+// The same for 64 bits.
+CK_DEVICE uint64_t scalar_again(uint64_t value) {
+#if defined(__AMDGCN__)
+    asm volatile("" : "+s"(value));
+#else
+    asm volatile("" : "+l"(value));
+#endif
+    return value;
+}
+
+// The same for a value that differs among lanes.
+CK_DEVICE uint32_t value_again(uint32_t value) {
+#if defined(__AMDGCN__)
+    asm volatile("" : "+v"(value));
+#else
+    asm volatile("" : "+r"(value));
 #endif
     return value;
 }

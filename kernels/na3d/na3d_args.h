@@ -6,13 +6,13 @@
 
 namespace ckitchen {
 
-// Queries that a wave works on at a time, neighbours within one residue class of every axis: at most this
-// many, a row along the last axis in the vector kernels, a box of `tile` places in the matrix kernels.
+// A wave works on a tile of neighbouring queries at a time, of one residue class on every axis: a row along
+// the last axis in the vector kernels, a box of at most so many in the matrix kernels.
 constexpr uint32_t kNa3dVectorQueries = 4;
 constexpr uint32_t kNa3dMatrixQueries = 16;
-// The matrix kernels sort the keys along an axis by which of the tile's queries see them. This many kinds, of
-// all axes together, have a place.
-constexpr uint32_t kNa3dMatrixKinds = 15;
+// The matrix kernels sort the keys along an axis by which of the tile's queries see them: 2 * size - 2 kinds
+// that some do not see. This many, of all axes together, have a column in a matrix.
+constexpr uint32_t kNa3dMatrixColumns = 15;
 
 // One axis of the grid. Dilation splits it into as many residue classes: those below `longer` have
 // `shorter_length` + 1 places, the others `shorter_length`.

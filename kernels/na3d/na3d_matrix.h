@@ -15,12 +15,12 @@
 
 namespace ckitchen {
 
+// Keys that a wave takes at a time.
 constexpr int kNa3dBlockKeys = 32;
 
 // A wave lists the keys of its box before it reads them, this many at a time. The list serves all heads when
-// it holds the whole box.
+// it holds the whole box, as it does for the usual windows.
 constexpr uint32_t kNa3dListKeys = 320;
-constexpr uint32_t kNa3dListBytes = kNa3dListKeys * 10;
 
 // Rows of 16 bfloat16, for every combination of kinds; the last one is that of no key, hidden from all
 // queries.
@@ -73,16 +73,23 @@ CK_DEVICE uint32_t smaller(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-// Kinds along an axis that tell queries apart.
+// Kinds of keys along an axis.
 CK_DEVICE uint32_t kinds_of(uint32_t tile) {
-    return tile > 1 ? 2 * tile - 1 : 0;
+    return 2 * tile - 1;
 }
 
-// The kind of the key at `place` of `count` in the box of a tile.
+// The kind of the key at `place` of `count` in the box of a tile. Kind tile - 1, in the middle, is that of
+// keys that all queries see; where windows are so short that there are none, nothing is of this kind.
 CK_DEVICE uint32_t kind_of(uint32_t place, uint32_t tile, uint32_t count) {
     const uint32_t last = tile - 1;
-    const uint32_t middle_end = count > tile + last ? count - tile : last;
+    const uint32_t middle_end = count >= tile + last ? count - tile : last - 1;
     return smaller(place, last) + (place > middle_end ? place - middle_end : 0);
+}
+
+// From bits for kinds to bits for columns: the middle kind has none.
+CK_DEVICE uint32_t columns_of(uint32_t kinds, uint32_t tile) {
+    const uint32_t before = (1u << (tile - 1)) - 1;
+    return (kinds & before) | (kinds >> 1 & ~before);
 }
 
 // One bfloat16 of `value` or 0 for each of two bits.
@@ -91,6 +98,9 @@ CK_DEVICE uint32_t spread_bits(uint32_t bits, uint32_t value) {
 }
 
 struct Na3dKeyList {
+    static constexpr uint32_t kKeys = kNa3dListKeys;
+    static constexpr uint32_t kBytes = kKeys * 10;
+
     LocalPointer<uint32_t> k_offset;  // from the wave's base, in bytes
     LocalPointer<uint32_t> v_offset;
     LocalPointer<uint16_t> kind;  // offset of the kinds' row
@@ -98,9 +108,24 @@ struct Na3dKeyList {
 
     CK_DEVICE Na3dKeyList(LocalPointer<uint8_t> rows, LocalPointer<uint8_t> list) {
         k_offset = reinterpret_cast<LocalPointer<uint32_t>>(list);
-        v_offset = k_offset + kNa3dListKeys;
-        kind = reinterpret_cast<LocalPointer<uint16_t>>(v_offset + kNa3dListKeys);
+        v_offset = k_offset + kKeys;
+        kind = reinterpret_cast<LocalPointer<uint16_t>>(v_offset + kKeys);
         kind_rows = rows;
+    }
+};
+
+// The queries of a tile, from its first one, for the heads to come.
+struct Na3dQueryList {
+    static constexpr uint32_t kBytes = kNa3dMatrixQueries * 20;
+
+    LocalPointer<uint64_t> q_offset;
+    LocalPointer<uint64_t> out_offset;  // even; one more where there is no query
+    LocalPointer<uint32_t> hidden;      // columns of kinds of keys that it does not see
+
+    CK_DEVICE explicit Na3dQueryList(LocalPointer<uint8_t> memory) {
+        q_offset = reinterpret_cast<LocalPointer<uint64_t>>(memory);
+        out_offset = q_offset + kNa3dMatrixQueries;
+        hidden = reinterpret_cast<LocalPointer<uint32_t>>(out_offset + kNa3dMatrixQueries);
     }
 };
 
@@ -149,25 +174,53 @@ struct Na3dTileAxis {
     static CK_DEVICE int32_t larger_of(int32_t a, int32_t b) { return a > b ? a : b; }
 };
 
-// Offsets in a tensor from the address that is lowest in a box: those of its first key and from key to key.
+// A tile and the keys that its queries see.
+struct Na3dBox {
+    Na3dTile tile;
+    Na3dTileAxis axis[3];
+    uint32_t keys;
+
+    CK_DEVICE bool open(const Na3dArgs& args, int64_t index) {
+        tile = tile_at(reread(args), index);
+        CK_UNROLL
+        for (int i = 0; i < 3; ++i) {
+            const Na3dArgs& again = reread(args);
+            if (!axis[i].open(again.axis[i], tile.residue[i], tile.place[i], again.tile[i])) return false;
+        }
+        keys = axis[0].count * axis[1].count * axis[2].count;
+        return true;
+    }
+
+    CK_DEVICE uint64_t first_query(const Na3dArgs& args, const Na3dTensor& tensor) const {
+        uint64_t address = vector_address(args, tensor, tile, axis[0].first, axis[1].first, axis[2].first);
+        compute_now(address);
+        return address;
+    }
+
+    // The lowest address of a key.
+    CK_DEVICE uint64_t base(const Na3dArgs& args, const Na3dTensor& tensor) const {
+        uint64_t address = vector_address(args, tensor, tile, axis[0].low, axis[1].low, axis[2].low);
+        CK_UNROLL
+        for (int i = 0; i < 3; ++i) {
+            const int64_t step = tensor.stride[i + 1] * args.axis[i].dilation;
+            if (step < 0) address += static_cast<uint64_t>(step) * (axis[i].count - 1);
+        }
+        compute_now(address);
+        return address;
+    }
+};
+
+// Offsets from a tensor's base in a box: that of the first key and from key to key.
 struct Na3dBoxOffsets {
-    uint64_t base;
     uint32_t first;
     uint32_t along[3];
 
-    CK_DEVICE Na3dBoxOffsets(const Na3dArgs& args, const Na3dTensor& tensor, const Na3dTile& tile,
-                             const Na3dTileAxis (&box)[3]) {
-        base = vector_address(args, tensor, tile, box[0].low, box[1].low, box[2].low);
+    CK_DEVICE Na3dBoxOffsets(const Na3dArgs& args, const Na3dTensor& tensor, const Na3dBox& box) {
         first = 0;
         CK_UNROLL
         for (int axis = 0; axis < 3; ++axis) {
-            const int64_t step = tensor.stride[axis + 1] * args.axis[axis].dilation;
-            along[axis] = static_cast<uint32_t>(step);
-            if (step < 0) {
-                const uint64_t span = static_cast<uint64_t>(step) * (box[axis].count - 1);
-                base += span;
-                first -= static_cast<uint32_t>(span);
-            }
+            along[axis] = static_cast<uint32_t>(tensor.stride[axis + 1]) * args.axis[axis].dilation;
+            if (tensor.stride[axis + 1] < 0) first -= along[axis] * (box.axis[axis].count - 1);
         }
     }
 
@@ -181,7 +234,8 @@ template <template <typename, int, bool> class UnitOf, int kWidth, int kWaves>
 struct Na3dMatrix {
     static constexpr uint32_t kKindBytes = kNa3dKindRows * kNa3dKindBytes;
     static constexpr uint32_t kUnitBytes = UnitOf<Bfloat16Format, kWidth, true>::kLocalBytes;
-    static constexpr uint32_t kLocalBytes = kKindBytes + kWaves * (kNa3dListBytes + kUnitBytes);
+    static constexpr uint32_t kWaveBytes = Na3dKeyList::kBytes + Na3dQueryList::kBytes + kUnitBytes;
+    static constexpr uint32_t kLocalBytes = kKindBytes + kWaves * kWaveBytes;
 
     static CK_DEVICE void run(const Na3dArgs& kernel_args, LocalPointer<uint8_t> local) {
         write_kind_rows(reread(kernel_args), local);
@@ -206,19 +260,20 @@ struct Na3dMatrix {
         CK_NO_UNROLL
         for (uint32_t row = workitem_id(); row < kNa3dKindRows; row += kWaves * kWaveSize) {
             uint32_t bits = 0;
-            uint32_t first_kind = 0;
+            uint32_t first_column = 0;
             uint32_t rest = row;
             CK_UNROLL
             for (int axis = 2; axis >= 0; --axis) {
-                const uint32_t kinds = kinds_of(args.tile[axis]);
-                if (kinds == 0) continue;
+                const uint32_t size = args.tile[axis];
+                if (size == 1) continue;
+                const uint32_t kinds = kinds_of(size);
                 // 3, 7 or 15, of numbers below 64.
                 const uint32_t next = rest * (kinds == 3 ? 21846 : kinds == 7 ? 9363 : 4370) >> 16;
-                bits |= 1u << (first_kind + rest - next * kinds);
+                bits |= columns_of(1u << (rest - next * kinds), size) << first_column;
                 rest = next;
-                first_kind += kinds;
+                first_column += kinds - 1;
             }
-            bits = row == kNa3dNoKey ? 1u << kNa3dMatrixKinds : bits;
+            bits = row == kNa3dNoKey ? 1u << kNa3dMatrixColumns : bits;
             CK_UNROLL
             for (int half = 0; half < 2; ++half) {
                 Uint32x4 words;
@@ -236,56 +291,62 @@ struct Na3dMatrix {
         CK_NO_UNROLL
         while (true) {
             const Na3dArgs& args = reread(kernel_args);
-            const int64_t tiles = args.tiles;
-            if (tile >= tiles) return;
-            const Na3dTile position = tile_at(args, tile);
-            run_tile<Unit>(reread(args), position, local);
+            if (tile >= args.tiles) return;
+            run_tile<Unit>(args, tile, local);
             tile += static_cast<int64_t>(reread(args).groups) * kWaves;
         }
     }
 
-    // Where the lane's queries lie, from those of the tile's first one, and what they do not see, a bit for
-    // each kind.
-    template <typename Unit>
-    static CK_DEVICE void place_queries(const Na3dArgs& args, const Na3dTileAxis (&box)[3],
-                                        bool (&exists)[Unit::kQueries], uint32_t (&hidden)[Unit::kQueries],
-                                        uint64_t (&q)[Unit::kQueries], uint64_t (&out)[Unit::kQueries]) {
+    static CK_DEVICE void write_queries(const Na3dArgs& args, const Na3dQueryList& list, const Na3dBox& box) {
+        const uint32_t slot = lane_id_again() % kNa3dMatrixQueries;
+        uint32_t rest = slot;
+        uint32_t first_column = 0;
+        uint32_t hidden = 1u << kNa3dMatrixColumns;
+        uint64_t q = 0;
+        uint64_t out = 0;
+        bool exists = true;
         CK_UNROLL
-        for (int query = 0; query < Unit::kQueries; ++query) {
-            uint32_t rest = Unit::query_slot(query);
-            uint32_t first_kind = 0;
-            hidden[query] = 1u << kNa3dMatrixKinds;
-            exists[query] = true;
-            CK_UNROLL
-            for (int axis = 2; axis >= 0; --axis) {
-                const uint32_t size = box[axis].size;
-                if (size == 1) continue;
-                const uint32_t wanted = rest & (size - 1);
-                rest >>= __builtin_ctz(size);
-                exists[query] &= wanted < box[axis].queries;
-                const uint32_t within = smaller(wanted, box[axis].queries - 1);
-                const uint64_t step = static_cast<uint64_t>(within) * args.axis[axis].dilation;
-                q[query] += step * static_cast<uint64_t>(args.q.stride[axis + 1]);
-                out[query] += step * static_cast<uint64_t>(args.out.stride[axis + 1]);
-                const uint32_t first = kind_of(box[axis].begin(within), size, box[axis].count);
-                const uint32_t last = kind_of(box[axis].end(within) - 1, size, box[axis].count);
-                const uint32_t seen = (2u << last) - (1u << first);
-                const uint32_t kinds = kinds_of(size);
-                hidden[query] |= (((1u << kinds) - 1) & ~seen) << first_kind;
-                first_kind += kinds;
-            }
-            exists[query] &= rest == 0;
+        for (int axis = 2; axis >= 0; --axis) {
+            const Na3dTileAxis& along = box.axis[axis];
+            const uint32_t size = along.size;
+            if (size == 1) continue;
+            const uint32_t wanted = rest & (size - 1);
+            rest >>= __builtin_ctz(size);
+            exists &= wanted < along.queries;
+            const uint32_t within = smaller(wanted, along.queries - 1);
+            const uint64_t step = static_cast<uint64_t>(within) * args.axis[axis].dilation;
+            q += step * static_cast<uint64_t>(args.q.stride[axis + 1]);
+            out += step * static_cast<uint64_t>(args.out.stride[axis + 1]);
+            const uint32_t first = kind_of(along.begin(within), size, along.count);
+            const uint32_t last = kind_of(along.end(within) - 1, size, along.count);
+            const uint32_t seen = columns_of((2u << last) - (1u << first), size);
+            const uint32_t columns = kinds_of(size) - 1;
+            hidden |= (((1u << columns) - 1) & ~seen) << first_column;
+            first_column += columns;
         }
+        exists &= rest == 0;
+        wave_local_fence();
+        if (lane_id() < kNa3dMatrixQueries) {
+            list.q_offset[slot] = q;
+            list.out_offset[slot] = out | (exists ? 0 : 1);
+            list.hidden[slot] = hidden;
+        }
+        wave_local_fence();
     }
 
     // Keys [first, first + kNa3dListKeys) of the box, the last axis fastest, as far as blocks go.
-    static CK_DEVICE void write_list(const Na3dKeyList& list, const Na3dBoxOffsets& k,
-                                     const Na3dBoxOffsets& v, uint32_t first, uint32_t keys,
-                                     const Na3dTileAxis (&box)[3]) {
+    static CK_DEVICE void write_list(const Na3dArgs& args, const Na3dKeyList& list, const Na3dBox& box,
+                                     uint32_t first) {
+        wave_local_fence();
+        const Na3dArgs& k_args = reread(args);
+        const Na3dBoxOffsets k(k_args, k_args.k, box);
+        const Na3dArgs& v_args = reread(args);
+        const Na3dBoxOffsets v(v_args, v_args.v, box);
+        const uint32_t keys = box.keys;
         const uint32_t left = keys - first + kNa3dBlockKeys - 1;
         const uint32_t entries = smaller(left - left % kNa3dBlockKeys, kNa3dListKeys);
-        const uint32_t count_2 = box[2].count;
-        const uint32_t count_1 = box[1].count;
+        const uint32_t count_2 = box.axis[2].count;
+        const uint32_t count_1 = box.axis[1].count;
         const float part_2 = 1.0f / static_cast<float>(count_2);
         const float part_1 = 1.0f / static_cast<float>(count_1);
         CK_NO_UNROLL
@@ -305,9 +366,9 @@ struct Na3dMatrix {
             uint32_t combinations = 1;
             CK_UNROLL
             for (int axis = 2; axis >= 0; --axis) {
-                const uint32_t size = box[axis].size;
+                const uint32_t size = box.axis[axis].size;
                 if (size == 1) continue;
-                kind += kind_of(place[axis], size, box[axis].count) * combinations;
+                kind += kind_of(place[axis], size, box.axis[axis].count) * combinations;
                 combinations *= kinds_of(size);
             }
             // Where there is no key, the first one is read and hidden.
@@ -316,6 +377,7 @@ struct Na3dMatrix {
             list.v_offset[entry] = exists ? v.offset(place) : v.first;
             list.kind[entry] = static_cast<uint16_t>((exists ? kind : kNa3dNoKey) * kNa3dKindBytes);
         }
+        wave_local_fence();
     }
 
     // n / d by the reciprocal of d, for n up to this: one half more than n is further from the next multiple
@@ -326,58 +388,38 @@ struct Na3dMatrix {
     }
 
     template <typename Unit>
-    static CK_DEVICE void run_tile(const Na3dArgs& args, const Na3dTile& tile, LocalPointer<uint8_t> local) {
+    static CK_DEVICE void run_tile(const Na3dArgs& args, int64_t tile, LocalPointer<uint8_t> local) {
         constexpr int kQueries = Unit::kQueries;
         constexpr int kScores = Unit::kScores;
-        Na3dTileAxis box[3];
-        CK_UNROLL
-        for (int axis = 0; axis < 3; ++axis) {
-            const Na3dArgs& axis_args = reread(args);
-            if (!box[axis].open(axis_args.axis[axis], tile.residue[axis], tile.place[axis],
-                                axis_args.tile[axis]))
-                return;
-        }
-        const uint32_t keys = box[0].count * box[1].count * box[2].count;
-
-        const LocalPointer<uint8_t> own = local + kKindBytes + wave_id() * (kNa3dListBytes + kUnitBytes);
-        const Na3dKeyList list(local, own);
+        Na3dBox box;
+        if (!box.open(args, tile)) return;
+        const uint32_t keys = box.keys;
+        const LocalPointer<uint8_t> own = local + kKindBytes + wave_id() * kWaveBytes;
+        const Na3dKeyList list(local, own + Na3dQueryList::kBytes);
+        const bool listed = keys <= kNa3dListKeys;
+        if (listed) write_list(args, list, box, 0);
+        const Na3dQueryList queries(own);
+        write_queries(reread(args), queries, box);
         const Na3dArgs& q_args = reread(args);
-        uint64_t q_first = vector_address(q_args, q_args.q, tile, box[0].first, box[1].first, box[2].first);
-        compute_now(q_first);
+        uint64_t q_base = box.first_query(q_args, q_args.q);
         const Na3dArgs& out_args = reread(args);
-        uint64_t out_first =
-            vector_address(out_args, out_args.out, tile, box[0].first, box[1].first, box[2].first);
-        compute_now(out_first);
-        bool exists[kQueries];
-        uint32_t hidden[kQueries];
-        uint64_t q_address[kQueries];
-        uint64_t out_address[kQueries];
-        CK_UNROLL
-        for (int query = 0; query < kQueries; ++query) {
-            q_address[query] = q_first;
-            out_address[query] = out_first;
-        }
-        place_queries<Unit>(reread(args), box, exists, hidden, q_address, out_address);
+        uint64_t out_base = box.first_query(out_args, out_args.out);
         Unit unit;
-        unit.begin(own + kNa3dListBytes, args.pieces, hidden);
+        unit.begin(own + Na3dQueryList::kBytes + Na3dKeyList::kBytes, args.pieces, queries);
 
         const float scale = reread(args).scale;
         const float factor = __builtin_fabsf(scale) * kNa3dLog2E;
         const Na3dArgs& k_args = reread(args);
-        const Na3dBoxOffsets k(k_args, k_args.k, tile, box);
+        uint64_t k_base = box.base(k_args, k_args.k);
         const Na3dArgs& v_args = reread(args);
-        const Na3dBoxOffsets v(v_args, v_args.v, tile, box);
-        uint64_t k_base = k.base;
-        uint64_t v_base = v.base;
-        compute_now(k_base);
-        compute_now(v_base);
-        const int64_t heads_left = reread(args).heads - tile.head;
+        uint64_t v_base = box.base(v_args, v_args.v);
+        const int64_t heads_left = reread(args).heads - box.tile.head;
         const uint32_t at_once = reread(args).heads_at_once;
         const uint32_t heads = heads_left < at_once ? static_cast<uint32_t>(heads_left) : at_once;
         CK_NO_UNROLL
         for (uint32_t head = 0; head < heads; ++head) {
             // A negative scale turns the queries round, so that the largest score has the largest weight.
-            unit.load_queries(q_address, scale < 0 ? 0x80008000u : 0);
+            unit.load_queries(queries, q_base, scale < 0 ? 0x80008000u : 0);
             float maximum[kQueries];
             float reference[kQueries];
             CK_UNROLL
@@ -387,21 +429,21 @@ struct Na3dMatrix {
             }
             CK_NO_UNROLL
             for (uint32_t first = 0; first < keys; first += kNa3dListKeys) {
-                if (head == 0 || keys > kNa3dListKeys) {
-                    wave_local_fence();
-                    write_list(list, k, v, first, keys, box);
-                    wave_local_fence();
+                if (!listed) {
+                    // The box is computed anew: it would take many registers through the loops.
+                    Na3dBox again;
+                    again.open(args, static_cast<int64_t>(scalar_again(static_cast<uint64_t>(tile))));
+                    write_list(args, list, again, first);
                 }
                 const uint32_t entries = smaller(keys - first, kNa3dListKeys);
-                unit.load_keys(list, 0, k_base);
+                unit.begin_list(list, k_base, v_base);
                 CK_NO_UNROLL
                 for (uint32_t entry = 0; entry < entries; entry += kNa3dBlockKeys) {
-                    unit.begin_values(list, entry, v_base);
+                    unit.begin_block(list, entry, v_base);
                     float score[kQueries][kScores];
                     unit.multiply_keys(list, entry, k_base, score);
-                    // Behind the last block the first one is read once more.
                     const uint32_t next = entry + kNa3dBlockKeys;
-                    unit.load_keys(list, next < entries ? next : 0, k_base);
+                    unit.prepare_block(list, next, next < entries, k_base, v_base);
                     softmax(unit, factor, maximum, reference, score);
                     unit.multiply_values(list, entry, v_base, score);
                 }
@@ -414,10 +456,11 @@ struct Na3dMatrix {
                 // Without a sum scores were beyond float32: any finite values do.
                 const bool valid = sum[query] > 0.0f && sum[query] <= kNa3dMaxFloat;
                 if (!valid) unit.clear(query);
-                unit.store(query, out_address[query], exists[query], valid ? 1.0f / sum[query] : 0.0f);
-                q_address[query] += static_cast<uint64_t>(next_args.q.stride[4]);
-                out_address[query] += static_cast<uint64_t>(next_args.out.stride[4]);
+                const uint64_t offset = queries.out_offset[Unit::query_slot(query)];
+                unit.store(query, out_base + offset, offset % 2 == 0, valid ? 1.0f / sum[query] : 0.0f);
             }
+            q_base += static_cast<uint64_t>(next_args.q.stride[4]);
+            out_base += static_cast<uint64_t>(next_args.out.stride[4]);
             k_base += static_cast<uint64_t>(next_args.k.stride[4]);
             v_base += static_cast<uint64_t>(next_args.v.stride[4]);
         }
@@ -438,30 +481,47 @@ struct Na3dMatrix {
                 largest[query] = __builtin_fmaxf(largest[query], score[query][index]);
         }
         unit.join_maxima(largest);
+        float base[Unit::kQueries];
+        bool seldom = false;
         CK_UNROLL
         for (int query = 0; query < Unit::kQueries; ++query) {
-            if ((largest[query] - maximum[query]) * factor > kNa3dHeadroom) {
-                if (largest[query] > kNa3dMaxFloat) {
-                    // Infinite scores have no differences.
-                    CK_UNROLL
-                    for (int index = 0; index < Unit::kScores; ++index)
-                        score[query][index] = __builtin_fminf(score[query][index], kNa3dMaxFloat);
-                    largest[query] = kNa3dMaxFloat;
-                }
-                unit.scale(query, exp2_approximately((maximum[query] - largest[query]) * factor));
-                maximum[query] = largest[query];
-                reference[query] = largest[query] * factor;
-            }
-            float base = reference[query];
-            if (__builtin_fabsf(base) > kNa3dLargeReference) {
-                CK_UNROLL
-                for (int index = 0; index < Unit::kScores; ++index) score[query][index] -= maximum[query];
-                base = 0.0f;
-            }
+            base[query] = reference[query];
+            seldom |= (largest[query] - maximum[query]) * factor > kNa3dHeadroom;
+            seldom |= __builtin_fabsf(reference[query]) > kNa3dLargeReference;
+        }
+        if (any_lane(seldom)) {
+            CK_UNROLL
+            for (int query = 0; query < Unit::kQueries; ++query)
+                base[query] = raise_maximum(unit, query, factor, largest[query], maximum[query],
+                                            reference[query], score[query]);
+        }
+        CK_UNROLL
+        for (int query = 0; query < Unit::kQueries; ++query) {
             CK_UNROLL
             for (int index = 0; index < Unit::kScores; ++index)
-                score[query][index] = exp2_approximately(__builtin_fmaf(score[query][index], factor, -base));
+                score[query][index] =
+                    exp2_approximately(__builtin_fmaf(score[query][index], factor, -base[query]));
         }
+    }
+
+    // Scales sums and values down where the maximum grew by much. Returns what to subtract from the scores.
+    template <typename Unit>
+    static CK_DEVICE float raise_maximum(Unit& unit, int query, float factor, float largest, float& maximum,
+                                         float& reference, float (&score)[Unit::kScores]) {
+        if ((largest - maximum) * factor > kNa3dHeadroom) {
+            // Infinite scores have no differences.
+            const float bounded = __builtin_fminf(largest, kNa3dMaxFloat);
+            unit.scale(query, exp2_approximately((maximum - bounded) * factor));
+            maximum = bounded;
+            reference = bounded * factor;
+        }
+        CK_UNROLL
+        for (int index = 0; index < Unit::kScores; ++index)
+            score[index] = __builtin_fminf(score[index], kNa3dMaxFloat);
+        if (__builtin_fabsf(reference) <= kNa3dLargeReference) return reference;
+        CK_UNROLL
+        for (int index = 0; index < Unit::kScores; ++index) score[index] -= maximum;
+        return 0.0f;
     }
 };
 

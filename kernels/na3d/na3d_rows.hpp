@@ -24,7 +24,7 @@ struct Na3dRow {
 };
 
 inline constexpr Na3dRow kNa3dRows[] = {
-#define CK_NA3D_ROW(name, feature, kind, width, waves, lds, alignment) \
+#define CK_NA3D_ROW(name, feature, kind, width, waves, resident, lds, alignment) \
     {#name, "ckitchen_na3d_" #name, #feature, Na3dKind::kind, width, (waves)*32, lds, alignment},
 #include "na3d.inc"
 #undef CK_NA3D_ROW
@@ -66,11 +66,12 @@ struct Na3dTileShape {
     std::uint32_t size[3] = {1, 1, 1};
 };
 
-// Powers of two up to this are the sizes of a tile along an axis: more would leave no kinds of keys.
+// Powers of two up to this are the sizes of a tile along an axis: more would have more columns than there
+// are.
 inline constexpr std::size_t kNa3dTileSizes = 4;
 inline constexpr std::uint32_t kNa3dLargestTile = 1u << (kNa3dTileSizes - 1);
-static_assert(2 * kNa3dLargestTile - 1 == kNa3dMatrixKinds,
-              "the largest tile has as many kinds as there are");
+static_assert(2 * kNa3dLargestTile - 2 <= kNa3dMatrixColumns && 4 * kNa3dLargestTile - 2 > kNa3dMatrixColumns,
+              "the largest tile's kinds of keys, and no larger tile's, have columns");
 
 // The box of queries for the matrix kernels with the least work: tiles times the blocks of 32 keys that each
 // goes through, and about three blocks' time for what a tile costs besides.
@@ -89,9 +90,9 @@ constexpr Na3dTileShape na3d_matrix_tile(const Na3dAxis (&axis)[3]) {
         for (std::size_t j = 0; j < kNa3dTileSizes; ++j) {
             for (std::size_t k = 0; k < kNa3dTileSizes; ++k) {
                 const Na3dTileShape shape{{1u << i, 1u << j, 1u << k}};
-                std::uint32_t kinds = 0;
-                for (const std::uint32_t size : shape.size) kinds += size > 1 ? 2 * size - 1 : 0;
-                if (kinds > kNa3dMatrixKinds || i + j + k > 4) continue;
+                std::uint32_t columns = 0;
+                for (const std::uint32_t size : shape.size) columns += 2 * size - 2;
+                if (columns > kNa3dMatrixColumns || 1u << (i + j + k) > kNa3dMatrixQueries) continue;
                 const double all_keys = keys[0][i] * keys[1][j] * keys[2][k];
                 const double blocks =
                     all_keys < 1e9 ? static_cast<double>((static_cast<std::int64_t>(all_keys) + 31) / 32)

@@ -10,10 +10,11 @@ constexpr int kNa3dPieceElements = 8;
 constexpr float kNa3dMaxFloat = 0x1.fffffep127f;
 constexpr float kNa3dLog2E = 0x1.715476p0f;
 
-// 2^x with an error of about one unit in the last place; 0 for minus infinity.
+// 2^x with an error of about one unit in the last place; 0 where the result is subnormal, as for minus
+// infinity.
 CK_DEVICE float exp2_approximately(float x) {
 #if defined(__NVPTX__)
-    return __nvvm_ex2_approx_f(x);
+    return __nvvm_ex2_approx_ftz_f(x);
 #elif __clang_major__ >= 18
     return __builtin_amdgcn_exp2f(x);
 #else

@@ -46,14 +46,15 @@ struct Na3dWmmaUnit {
 
     static CK_DEVICE uint32_t query_slot(int) { return lane_id_again() % 16; }
 
-    CK_DEVICE void begin(LocalPointer<uint8_t> memory, uint32_t piece_count, const uint32_t (&hidden)[1]) {
+    CK_DEVICE void begin(LocalPointer<uint8_t> memory, uint32_t piece_count, const Na3dQueryList& queries) {
         local = memory;
         lane = lane_id_again();
         pieces = piece_count;
+        const uint32_t hidden = queries.hidden[lane % 16];
         Uint32x4 piece[kPieces];
         CK_UNROLL
         for (int index = 0; index < kPieces; ++index) {
-            const uint32_t bits = hidden[0] >> 8 * (WmmaHalf::first_piece(lane) + index);
+            const uint32_t bits = hidden >> 8 * (WmmaHalf::first_piece(lane) + index);
             CK_UNROLL
             for (int word = 0; word < 4; ++word)
                 piece[index][word] = spread_bits(bits >> 2 * word, kNa3dHidden);
@@ -84,8 +85,8 @@ struct Na3dWmmaUnit {
         return WmmaHalf::join(piece);
     }
 
-    CK_DEVICE void load_queries(const uint64_t (&address)[1], uint32_t sign_bits) {
-        q_address = address[0];
+    CK_DEVICE void load_queries(const Na3dQueryList& queries, uint64_t base, uint32_t sign_bits) {
+        q_address = base + queries.q_offset[lane % 16];
         flip = sign_bits;
         if constexpr (kHoldQueries) {
             CK_UNROLL
@@ -112,6 +113,21 @@ struct Na3dWmmaUnit {
             piece[index] = load_16_bytes<LoadPlace::Anywhere>(global_pointer<const uint8_t>(address));
         }
         return WmmaHalf::join(piece);
+    }
+
+    CK_DEVICE void begin_list(const Na3dKeyList& list, uint64_t k_base, uint64_t) {
+        load_keys(list, 0, k_base);
+    }
+
+    // Keys of the next block are loaded when those of the one before are used up, values at the start of
+    // theirs.
+    CK_DEVICE void prepare_block(const Na3dKeyList& list, uint32_t first, bool exists, uint64_t k_base,
+                                 uint64_t) {
+        if (exists) load_keys(list, first, k_base);
+    }
+
+    CK_DEVICE void begin_block(const Na3dKeyList& list, uint32_t first, uint64_t v_base) {
+        if constexpr (kLoadValuesEarly) load_values(list, first, v_base, 0);
     }
 
     CK_DEVICE void load_keys(const Na3dKeyList& list, uint32_t first, uint64_t base) {
@@ -201,10 +217,6 @@ struct Na3dWmmaUnit {
             value[index] = load_16_bytes<LoadPlace::Anywhere>(
                 global_pointer<const uint8_t>(lane_address(base, offset + within)));
         }
-    }
-
-    CK_DEVICE void begin_values(const Na3dKeyList& list, uint32_t first, uint64_t base) {
-        if constexpr (kLoadValuesEarly) load_values(list, first, base, 0);
     }
 
     CK_DEVICE void store_transposed_values() const {
