@@ -89,6 +89,12 @@ CK_DEVICE uint32_t as_scalar(uint32_t value) {
 #endif
 }
 
+// The same for an address that older compilers take for a vector value.
+CK_DEVICE uint64_t as_scalar_address(uint64_t address) {
+    return static_cast<uint64_t>(as_scalar(static_cast<uint32_t>(address >> 32))) << 32 |
+           as_scalar(static_cast<uint32_t>(address));
+}
+
 // Index of the wave in its workgroup.
 CK_DEVICE uint32_t wave_id() {
     return as_scalar(workitem_id() / kWaveSize);
@@ -275,7 +281,12 @@ CK_DEVICE float value_of_lane(float value, uint32_t lane) {
 // Is it true in any lane? All lanes of the wave take part, and get the same answer.
 CK_DEVICE bool any_lane(bool value) {
 #if defined(__AMDGCN__)
+#if __clang_major__ >= 20
     return __builtin_amdgcn_ballot_w32(value) != 0;
+#else
+    constexpr int kNotEqual = 33;
+    return __builtin_amdgcn_uicmp(value, 0, kNotEqual) != 0;
+#endif
 #else
     return __nvvm_vote_any_sync(-1, value);
 #endif

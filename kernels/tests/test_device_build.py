@@ -134,13 +134,17 @@ class DeviceBuild(unittest.TestCase):
         with open(OPTIONS.tuning, encoding="utf-8") as file:
             tuning = json.load(file)
         targets = load_arch(OPTIONS.arch)[1]
+        # A CUDA device goes by its compute capability.
+        targets.update({f"sm_{target['min_compute_capability']}": target for target in list(targets.values())
+                        if target["kind"] == "ptx"})
         for op, by_target in tuning.items():
             if op == "format":
                 continue
             rows = dict(kernel_rows(OPTIONS.kernels, op))
-            if op == "int8_gemm":  # whose preferences hold for int8_linear, which has further rows
+            if op == "int8_gemm":  # whose preferences hold for the linears, which have further rows
                 rows.update(("tiled_" + name, feature)
                             for name, feature in kernel_rows(OPTIONS.kernels, "int8_gemm_tiled"))
+                rows.update(kernel_rows(OPTIONS.kernels, "w4a8_gemv"))
             self.assertIn("*", by_target)
             for target, rules in by_target.items():
                 self.assertTrue(target == "*" or target in targets, target)

@@ -45,6 +45,12 @@ struct W4a8PackedGemv {
         const uint32_t columns = columns_left < kColumns ? static_cast<uint32_t>(columns_left) : kColumns;
         const uint64_t codes = args.packed + first_column * args.ld_packed;
         const uint64_t scales = args.s_rel + first_column * args.ld_s_rel;
+        uint64_t activations[kRows];
+        CK_UNROLL
+        for (int m = 0; m < kRows; ++m) {
+            const int64_t row = m < args.gemm.m ? m : args.gemm.m - 1;
+            activations[m] = as_scalar_address(args.gemm.a + row * args.gemm.lda);
+        }
         int32_t sum[kResults];
         CK_UNROLL
         for (int index = 0; index < kResults; ++index) sum[index] = 0;
@@ -82,11 +88,10 @@ struct W4a8PackedGemv {
             }
             CK_UNROLL
             for (int m = 0; m < kRows; ++m) {
-                const int64_t row = m < args.gemm.m ? m : args.gemm.m - 1;
                 Uint32x4 bytes = {0, 0, 0, 0};
                 if (position < args.gemm.k)
-                    bytes = load_16_bytes<LoadPlace::Aligned>(global_pointer<const uint8_t>(
-                        lane_address(args.gemm.a + row * args.gemm.lda, position)));
+                    bytes = load_16_bytes<LoadPlace::Aligned>(
+                        global_pointer<const uint8_t>(lane_address(activations[m], position)));
                 const Uint32x2 first = NibbleTable::in_order(bytes.x, bytes.y);
                 const Uint32x2 second = NibbleTable::in_order(bytes.z, bytes.w);
                 bytes = Uint32x4{first.x, first.y, second.x, second.y};
