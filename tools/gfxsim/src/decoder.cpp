@@ -187,7 +187,7 @@ bool Decoder::parse(std::string_view text, Inst& inst, std::string& why) {
     Inst& x = insts_.emplace_back();
     std::string half_text(text.substr(0, dual));
     if (!parse_single(half_text, x, why) || !parse_single(text.substr(dual + 4), y, why)) return false;
-    return combine_vopd(x, y, inst, why);
+    return combine_vopd(x, y, target_, inst, why);
 }
 
 bool Decoder::parse_single(std::string_view text, Inst& inst, std::string& why) {

@@ -20,7 +20,7 @@ namespace ckitchen::gfxsim {
 /// understood. Owns what it returns. Not thread-safe.
 class Decoder {
   public:
-    explicit Decoder(const Target& target) : disassembler_(target) {}
+    explicit Decoder(const Target& target) : target_(target), disassembler_(target) {}
 
     /// Never fails: what cannot be decoded or executed becomes an instruction whose handler reports it.
     const Inst& decode(const uint8_t* bytes, size_t size, uint64_t address);
@@ -39,6 +39,7 @@ class Decoder {
     void set_constant(Operand& out, uint64_t value, int words);
     Dpp& dpp_of(Inst& inst);
 
+    const Target& target_;
     Disassembler disassembler_;
     std::deque<Inst> insts_;
     std::deque<Dpp> dpps_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "float_ops.hpp"
+#include "fp8.hpp"
 #include "half_ops.hpp"
 #include "op_table.hpp"
 #include "valu.hpp"
@@ -244,6 +245,28 @@ void dot2_16bit(Wave& w, const Inst& inst) {
     store_words(d, r.lo, write_mask(w, inst));
 }
 
+/// Four products of 8-bit floats and a float32 addend, rounded once: the products and their sum are exact in
+/// float64 but for sums of very different size.
+template <auto DecodeA, auto DecodeB>
+void dot4_fp8(Wave& w, const Inst& inst) {
+    LaneBuffer ta, tb, tc, r;
+    const Source a = fetch<u32>(w, inst, 0, ta), b = fetch<u32>(w, inst, 1, tb),
+                 c = fetch<u32>(w, inst, 2, tc);
+    const bool neg = inst.neg_lo & 4, abs = inst.neg_hi & 4;
+    for (int l = 0; l < kLanes; ++l) {
+        float addend = std::bit_cast<float>(c.lo[l]);
+        if (abs) addend = std::fabs(addend);
+        if (neg) addend = -addend;
+        double sum = 0;
+        for (int i = 0; i < 32; i += 8)
+            sum += static_cast<double>(DecodeA(static_cast<uint8_t>(a.lo[l] >> i))) *
+                   static_cast<double>(DecodeB(static_cast<uint8_t>(b.lo[l] >> i)));
+        r.lo[l] = std::bit_cast<u32>(
+            apply_output_modifiers(static_cast<float>(sum + static_cast<double>(addend)), inst));
+    }
+    store_words(w.v[inst.dst[0].reg].data(), r.lo, write_mask(w, inst));
+}
+
 template <bool kSigned>
 void dot2_int16(Wave& w, const Inst& inst) {
     Halves a, b;
@@ -327,6 +350,14 @@ void register_packed(OpTable& t) {
               {Type::kPkF16, Type::kPkF16}, kFlagPackedMods);
     t.add("v_dot2acc_f32_bf16", &dot2c_f32<Bf16>, InstClass::kDot, Form::kFmac, {Type::kF32},
           {Type::kPkBf16, Type::kPkBf16}, kFlagPackedMods);
+    const auto dot4 = [&](const char* types, Handler fn) {
+        t.add(std::string("v_dot4_f32_") + types, fn, InstClass::kDot, Form::kPlain, {Type::kF32},
+              {Type::kB32, Type::kB32, Type::kF32}, kFlagPackedMods);
+    };
+    dot4("fp8_fp8", &dot4_fp8<decode_fp8, decode_fp8>);
+    dot4("fp8_bf8", &dot4_fp8<decode_fp8, decode_bf8>);
+    dot4("bf8_fp8", &dot4_fp8<decode_bf8, decode_fp8>);
+    dot4("bf8_bf8", &dot4_fp8<decode_bf8, decode_bf8>);
     t.add("v_dot2_f16_f16", &dot2_16bit<Half>, InstClass::kDot, Form::kPlain, {Type::kF16},
           {Type::kPkF16, Type::kPkF16, Type::kF16}, kFlagPackedMods);
     t.add("v_dot2_bf16_bf16", &dot2_16bit<Bf16>, InstClass::kDot, Form::kPlain, {Type::kBf16},

@@ -18,7 +18,20 @@ void run_vopd(Wave& w, const Inst& inst) {
 
 }  // namespace
 
-bool combine_vopd(Inst& x, Inst& y, Inst& out, std::string& why) {
+namespace {
+
+/// The operand that the encoding calls vsrc1: fmamk has its constant before it.
+const Operand& second_source(const Inst& half) {
+    return half.src[half.spec->name.find("fmamk") != std::string::npos ? 2 : 1];
+}
+
+bool same_bank(const Operand& a, const Operand& b) {
+    return a.kind == OperandKind::kVgpr && b.kind == OperandKind::kVgpr && (a.reg ^ b.reg) % 4 == 0;
+}
+
+}  // namespace
+
+bool combine_vopd(Inst& x, Inst& y, const Target& target, Inst& out, std::string& why) {
     if (x.dst_count != 1 || y.dst_count != 1 || x.dst[0].kind != OperandKind::kVgpr ||
         y.dst[0].kind != OperandKind::kVgpr) {
         why = "a VOPD half without a vector destination";
@@ -26,6 +39,18 @@ bool combine_vopd(Inst& x, Inst& y, Inst& out, std::string& why) {
     }
     if ((x.dst[0].reg ^ y.dst[0].reg) % 2 == 0) {
         why = "VOPD destinations must be one even and one odd register";
+        return false;
+    }
+    // Each bank of registers has one port for each operand. gfx12 reads the source of a second move
+    // elsewhere.
+    const bool moves = x.spec->name == "v_mov_b32" && y.spec->name == "v_mov_b32";
+    const bool exempt = moves && target.generation == Generation::kGfx12;
+    if (!exempt && same_bank(x.src[0], y.src[0])) {
+        why = "VOPD halves whose first sources share a register bank";
+        return false;
+    }
+    if (!moves && same_bank(second_source(x), second_source(y))) {
+        why = "VOPD halves whose second sources share a register bank";
         return false;
     }
     static const OpSpec dual{"v_dual", &run_vopd, nullptr, InstClass::kVopd, Form::kPlain, 0, {}, {}, 0};

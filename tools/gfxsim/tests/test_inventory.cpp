@@ -110,6 +110,34 @@ TEST_CASE("every instruction as either half of a dual-issue pair", "[vopd]") {
     }
 }
 
+TEST_CASE("dual-issue pairs that the register banks forbid", "[vopd]") {
+    const auto patch = [](std::vector<uint8_t> code, int srcx0, int vsrcx1, int srcy0, int vsrcy1) {
+        u32 w[2];
+        std::memcpy(w, code.data(), 8);
+        w[0] = (w[0] & ~0x1ffffu) | static_cast<u32>(256 + srcx0) | static_cast<u32>(vsrcx1) << 9;
+        w[1] = (w[1] & ~0x1ffffu) | static_cast<u32>(256 + srcy0) | static_cast<u32>(vsrcy1) << 9;
+        std::memcpy(code.data(), w, 8);
+        return code;
+    };
+    for (const char* target : {"gfx1100", "gfx1150", "gfx1201"}) {
+        const auto code = assemble(target, {"v_dual_mul_f32 v20, v0, v1 :: v_dual_add_f32 v21, v3, v4",
+                                            "v_dual_mov_b32 v20, v0 :: v_dual_mov_b32 v21, v3"});
+        WaveFixture m(target);
+        INFO(target);
+        CHECK_NOTHROW(m.run(patch(code[0], 0, 1, 7, 6)));
+        CHECK_THROWS_AS(m.run(patch(code[0], 0, 1, 8, 6)), Fault);
+        CHECK_THAT(m.last_text, Catch::Contains("first sources share a register bank"));
+        CHECK_THROWS_AS(m.run(patch(code[0], 0, 1, 0, 6)), Fault);
+        CHECK_THROWS_AS(m.run(patch(code[0], 0, 1, 7, 5)), Fault);
+        CHECK_THAT(m.last_text, Catch::Contains("second sources share a register bank"));
+        // Two moves of one bank: gfx12 only.
+        if (is(target, "gfx12"))
+            CHECK_NOTHROW(m.run(patch(code[1], 0, 0, 4, 0)));
+        else
+            CHECK_THROWS_AS(m.run(patch(code[1], 0, 0, 4, 0)), Fault);
+    }
+}
+
 TEST_CASE("division as compilers expand it is correctly rounded", "[valu]") {
     check_rows({
         {"v_div_scale_f32 v10, s4, v2, v2, v1\nv_div_scale_f32 v11, vcc_lo, v1, v2, v1\nv_rcp_f32 v12, v10\n"

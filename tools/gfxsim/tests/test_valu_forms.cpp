@@ -522,6 +522,25 @@ TEST_CASE("dot products", "[valu]") {
     });
 }
 
+TEST_CASE("dot products of 8-bit floats", "[valu]") {
+    const auto dot = [](double (*p)(u32), double (*q)(u32)) {
+        return [=](u32 x, u32 y, u32 z) {
+            double sum = 0;
+            for (int i = 0; i < 4; ++i) sum += p(byte(x, i)) * q(byte(y, i));
+            return b(static_cast<float>(sum + static_cast<double>(f(z))));
+        };
+    };
+    const F3 plain = dot(fp8, fp8);
+    check_rows({
+        {"v_dot4_f32_fp8_fp8 v0, v1, v2, v3", plain, Row::kFloat, "12"},
+        {"v_dot4_f32_fp8_bf8 v0, v1, v2, v3", dot(fp8, bf8), Row::kFloat, "12"},
+        {"v_dot4_f32_bf8_fp8 v0, v1, v2, v3", dot(bf8, fp8), Row::kFloat, "12"},
+        {"v_dot4_f32_bf8_bf8 v0, v1, v2, v3", dot(bf8, bf8), Row::kFloat, "12"},
+        {"v_dot4_f32_fp8_fp8 v0, v1, v2, v3 neg_lo:[0,0,1] neg_hi:[0,0,1]",
+         [=](u32 x, u32 y, u32 z) { return plain(x, y, z | 0x80000000); }, Row::kFloat, "12"},
+    });
+}
+
 TEST_CASE("registers picked by M0", "[lane]") {
     for (const char* target : {"gfx1030", "gfx1100", "gfx1201"}) {
         INFO(target);
