@@ -148,6 +148,27 @@ std::string range(int first, int count) {
                       : "v[" + std::to_string(first) + ":" + std::to_string(first + count - 1) + "]";
 }
 
+/// Instructions that are collected in one pass over a table, assembled together, and handed out in the next.
+class Snippets {
+  public:
+    explicit Snippets(const char* target) : target_(target) {}
+    /// Whether this is the pass that executes.
+    bool add(const std::string& text, bool execute) {
+        if (!execute) texts_.push_back(text);
+        return execute;
+    }
+    const std::vector<uint8_t>& next() {
+        if (code_.empty()) code_ = assemble(target_, texts_);
+        return code_.at(at_++);
+    }
+
+  private:
+    std::string target_;
+    std::vector<std::string> texts_;
+    std::vector<std::vector<uint8_t>> code_;
+    size_t at_ = 0;
+};
+
 }  // namespace
 
 TEST_CASE("global, flat and buffer atomics", "[memory]") {
@@ -155,63 +176,67 @@ TEST_CASE("global, flat and buffer atomics", "[memory]") {
     const std::vector<Atomic> rows = atomics();
     for (const char* target : kTargets) {
         const bool gfx10 = std::string(target) == "gfx1030", gfx12 = std::string(target) == "gfx1201";
-        for (const Atomic& row : rows) {
-            const char* name = gfx10 ? row.gfx10 : gfx12 ? row.gfx12 : row.gfx11;
-            if (!name) continue;
-            const int words = row.wide ? 2 : 1, operands = row.compare ? 2 * words : words;
-            for (const std::string space : {"global", "flat", "buffer"}) {
-                // Not every form exists everywhere.
-                if (space == "flat" && (std::string(name).find("csub") == 0)) continue;
-                for (const bool returns : {true, false}) {
-                    // These always return.
-                    if (!returns && std::string(name).find("csub") == 0) continue;
-                    const std::string flag = !returns ? "" : gfx12 ? " th:TH_ATOMIC_RETURN" : " glc";
-                    const std::string old = range(10, words) + ", ", data = range(20, operands);
-                    std::string text = space + "_atomic_" + name + " ";
-                    if (space == "buffer")
-                        text += data + ", v0, s[8:11], s6 offen offset:8" + flag;
-                    else
-                        text += (returns ? old : "") + "v[2:3], " + data +
-                                (space == "global" ? ", off" : "") + flag;
-                    INFO(target << " " << text);
-                    Buffer memory(1024);
-                    WaveFixture m(target);
-                    const u64 base = reinterpret_cast<u64>(memory.p);
-                    u64 before[kLanes], value[kLanes], second[kLanes];
-                    m.wave.s[kExecLo] = 0xfff0ffff;
-                    m.wave.s[6] = 16;
-                    put_scalar64(m, 8, base);
-                    m.wave.s[10] = 1024;
-                    m.wave.s[11] = 0;
-                    for (int l = 0; l < kLanes; ++l) {
-                        before[l] = draw(random, row.wide);
-                        value[l] = draw(random, row.wide);
-                        second[l] = random.next() % 2 ? before[l] : draw(random, row.wide);
-                        m.wave.v[0][l] = static_cast<u32>(8 * l);
-                        put64(m, 2, l, base + 24 + static_cast<u64>(8 * l));
-                        put64(m, 20, l, value[l]);
-                        if (row.compare) put64(m, 20 + words, l, second[l]);
-                        put64(m, 10, l, 0x1234);
-                        std::memcpy(memory.p + 24 + 8 * l, &before[l], 8);
-                    }
-                    m.run(text);
-                    for (int l = 0; l < kLanes; ++l) {
-                        u64 after = 0, returned = 0;
-                        std::memcpy(&after, memory.p + 24 + 8 * l, static_cast<size_t>(4 * words));
-                        const int at = space == "buffer" ? 20 : 10;
-                        for (int k = 0; k < words; ++k) returned |= u64{m.wave.v[at + k][l]} << (32 * k);
-                        const bool active = 0xfff0ffffu >> l & 1;
-                        const u64 want = active ? row.expected(before[l], value[l], second[l]) : before[l];
-                        INFO("lane " << l << std::hex << " old " << before[l] << " data " << value[l]);
-                        REQUIRE((after == want || is_nan_pair(row, want, after)));
-                        if (active && returns)
-                            REQUIRE(returned == before[l]);
+        Snippets snippets(target);
+        for (const bool execute : {false, true})
+            for (const Atomic& row : rows) {
+                const char* name = gfx10 ? row.gfx10 : gfx12 ? row.gfx12 : row.gfx11;
+                if (!name) continue;
+                const int words = row.wide ? 2 : 1, operands = row.compare ? 2 * words : words;
+                for (const std::string space : {"global", "flat", "buffer"}) {
+                    // Not every form exists everywhere.
+                    if (space == "flat" && (std::string(name).find("csub") == 0)) continue;
+                    for (const bool returns : {true, false}) {
+                        // These always return.
+                        if (!returns && std::string(name).find("csub") == 0) continue;
+                        const std::string flag = !returns ? "" : gfx12 ? " th:TH_ATOMIC_RETURN" : " glc";
+                        const std::string old = range(10, words) + ", ", data = range(20, operands);
+                        std::string text = space + "_atomic_" + name + " ";
+                        if (space == "buffer")
+                            text += data + ", v0, s[8:11], s6 offen offset:8" + flag;
                         else
-                            REQUIRE(returned == (space == "buffer" ? value[l] : 0x1234));
+                            text += (returns ? old : "") + "v[2:3], " + data +
+                                    (space == "global" ? ", off" : "") + flag;
+                        if (!snippets.add(text, execute)) continue;
+                        INFO(target << " " << text);
+                        Buffer memory(1024);
+                        WaveFixture m(target);
+                        const u64 base = reinterpret_cast<u64>(memory.p);
+                        u64 before[kLanes], value[kLanes], second[kLanes];
+                        m.wave.s[kExecLo] = 0xfff0ffff;
+                        m.wave.s[6] = 16;
+                        put_scalar64(m, 8, base);
+                        m.wave.s[10] = 1024;
+                        m.wave.s[11] = 0;
+                        for (int l = 0; l < kLanes; ++l) {
+                            before[l] = draw(random, row.wide);
+                            value[l] = draw(random, row.wide);
+                            second[l] = random.next() % 2 ? before[l] : draw(random, row.wide);
+                            m.wave.v[0][l] = static_cast<u32>(8 * l);
+                            put64(m, 2, l, base + 24 + static_cast<u64>(8 * l));
+                            put64(m, 20, l, value[l]);
+                            if (row.compare) put64(m, 20 + words, l, second[l]);
+                            put64(m, 10, l, 0x1234);
+                            std::memcpy(memory.p + 24 + 8 * l, &before[l], 8);
+                        }
+                        m.run(snippets.next());
+                        for (int l = 0; l < kLanes; ++l) {
+                            u64 after = 0, returned = 0;
+                            std::memcpy(&after, memory.p + 24 + 8 * l, static_cast<size_t>(4 * words));
+                            const int at = space == "buffer" ? 20 : 10;
+                            for (int k = 0; k < words; ++k) returned |= u64{m.wave.v[at + k][l]} << (32 * k);
+                            const bool active = 0xfff0ffffu >> l & 1;
+                            const u64 want =
+                                active ? row.expected(before[l], value[l], second[l]) : before[l];
+                            INFO("lane " << l << std::hex << " old " << before[l] << " data " << value[l]);
+                            REQUIRE((after == want || is_nan_pair(row, want, after)));
+                            if (active && returns)
+                                REQUIRE(returned == before[l]);
+                            else
+                                REQUIRE(returned == (space == "buffer" ? value[l] : 0x1234));
+                        }
                     }
                 }
             }
-        }
     }
 }
 
@@ -289,48 +314,52 @@ TEST_CASE("LDS atomics", "[memory]") {
          }},
     };
     Random random;
-    for (const char* target : kTargets)
-        for (const LdsAtomic& row : rows) {
-            if (std::string(row.targets).find(std::string(target).substr(3, 2)) == std::string::npos)
-                continue;
-            const u64 mask = row.wide ? ~u64{0} : 0xffffffff;
-            const int words = row.wide ? 2 : 1;
-            for (const bool returns : {false, true}) {
-                if (!(row.forms & (returns ? 2 : 1))) continue;
-                const std::string text = std::string("ds_") + row.stem + (returns ? "_rtn" : "") +
-                                         row.suffix + " " + (returns ? range(10, words) + ", " : "") +
-                                         "v0, " + range(20, words) +
-                                         (row.two ? ", " + range(24, words) : "") + " offset:16";
-                INFO(target << " " << text);
-                WaveFixture m(target);
-                u64 before[kLanes], value[kLanes], second[kLanes];
-                for (int l = 0; l < kLanes; ++l) {
-                    before[l] = draw(random, row.wide) & mask;
-                    value[l] = (random.next() % 3 ? draw(random, row.wide) : before[l]) & mask;
-                    second[l] = (random.next() % 2 ? draw(random, row.wide) : before[l]) & mask;
-                    m.wave.v[0][l] = static_cast<u32>(8 * l);
-                    put64(m, 20, l, value[l]);
-                    put64(m, 24, l, second[l]);
-                    std::memcpy(m.group.lds.data() + 16 + 8 * l, &before[l], 8);
-                }
-                m.run(text);
-                for (int l = 0; l < kLanes; ++l) {
-                    u64 after = 0;
-                    std::memcpy(&after, m.group.lds.data() + 16 + 8 * l, static_cast<size_t>(4 * words));
-                    const u64 want = row.expected(before[l], value[l], second[l]) & mask;
-                    INFO("lane " << l << std::hex << " old " << before[l] << " data " << value[l]
-                                 << " second " << second[l] << " got " << after << ", expected " << want);
-                    const bool no_number =
-                        std::string(row.suffix) == "_f32" && std::isnan(f32(want)) && std::isnan(f32(after));
-                    REQUIRE((after == want || no_number ||
-                             (std::string(row.stem) == "pk_add" &&
-                              std::isnan(half(static_cast<u32>(want & 0xffff))))));
-                    u64 returned = 0;
-                    for (int k = 0; k < words; ++k) returned |= u64{m.wave.v[10 + k][l]} << (32 * k);
-                    if (returns) REQUIRE(returned == before[l]);
+    for (const char* target : kTargets) {
+        Snippets snippets(target);
+        for (const bool execute : {false, true})
+            for (const LdsAtomic& row : rows) {
+                if (std::string(row.targets).find(std::string(target).substr(3, 2)) == std::string::npos)
+                    continue;
+                const u64 mask = row.wide ? ~u64{0} : 0xffffffff;
+                const int words = row.wide ? 2 : 1;
+                for (const bool returns : {false, true}) {
+                    if (!(row.forms & (returns ? 2 : 1))) continue;
+                    const std::string text = std::string("ds_") + row.stem + (returns ? "_rtn" : "") +
+                                             row.suffix + " " + (returns ? range(10, words) + ", " : "") +
+                                             "v0, " + range(20, words) +
+                                             (row.two ? ", " + range(24, words) : "") + " offset:16";
+                    if (!snippets.add(text, execute)) continue;
+                    INFO(target << " " << text);
+                    WaveFixture m(target);
+                    u64 before[kLanes], value[kLanes], second[kLanes];
+                    for (int l = 0; l < kLanes; ++l) {
+                        before[l] = draw(random, row.wide) & mask;
+                        value[l] = (random.next() % 3 ? draw(random, row.wide) : before[l]) & mask;
+                        second[l] = (random.next() % 2 ? draw(random, row.wide) : before[l]) & mask;
+                        m.wave.v[0][l] = static_cast<u32>(8 * l);
+                        put64(m, 20, l, value[l]);
+                        put64(m, 24, l, second[l]);
+                        std::memcpy(m.group.lds.data() + 16 + 8 * l, &before[l], 8);
+                    }
+                    m.run(snippets.next());
+                    for (int l = 0; l < kLanes; ++l) {
+                        u64 after = 0;
+                        std::memcpy(&after, m.group.lds.data() + 16 + 8 * l, static_cast<size_t>(4 * words));
+                        const u64 want = row.expected(before[l], value[l], second[l]) & mask;
+                        INFO("lane " << l << std::hex << " old " << before[l] << " data " << value[l]
+                                     << " second " << second[l] << " got " << after << ", expected " << want);
+                        const bool no_number = std::string(row.suffix) == "_f32" && std::isnan(f32(want)) &&
+                                               std::isnan(f32(after));
+                        REQUIRE((after == want || no_number ||
+                                 (std::string(row.stem) == "pk_add" &&
+                                  std::isnan(half(static_cast<u32>(want & 0xffff))))));
+                        u64 returned = 0;
+                        for (int k = 0; k < words; ++k) returned |= u64{m.wave.v[10 + k][l]} << (32 * k);
+                        if (returns) REQUIRE(returned == before[l]);
+                    }
                 }
             }
-        }
+    }
 }
 
 TEST_CASE("LDS exchanges at two addresses", "[memory]") {
