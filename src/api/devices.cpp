@@ -179,7 +179,7 @@ Status make_backend(const BackendRequest& request, std::unique_ptr<Backend>& bac
     }
     if (request.backend == CK_BACKEND_AUTO) {
         bool present = false;
-        const Status status = make_any_gpu(path, backend, present);
+        Status status = make_any_gpu(path, backend, present);
         if (status.ok() && backend) return {};
         if (!status.ok() && !(present && request.allow_cpu_fallback)) return status;
         if (present) log(CK_LOG_WARN, "taking the CPU: {}", status.message());
