@@ -247,6 +247,10 @@ class CudaDriver final : public Driver {
 
     void restore_capture(int mode) override { cu_.ThreadExchangeStreamCaptureMode(&mode); }
 
+    Status compiler(RuntimeCompiler*&) override {
+        return error(CK_ERROR_UNSUPPORTED_ARCH, "a CUDA driver compiles PTX only");
+    }
+
   private:
     static constexpr uintptr_t kNothingToDo = ~uintptr_t{0};
 

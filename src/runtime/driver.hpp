@@ -13,6 +13,8 @@
 
 namespace ckitchen::runtime {
 
+class RuntimeCompiler;
+
 struct DeviceFacts {
     std::string name;
     std::string arch;                // "gfx1201" without feature suffix, or "sm_90"
@@ -86,6 +88,9 @@ class Driver {
     // Lets this thread load code while a stream of the process captures; returns the mode to give back.
     virtual int relax_capture() = 0;
     virtual void restore_capture(int mode) = 0;
+
+    // The compiler that comes with the runtime, opened on first use; an error where there is none.
+    virtual Status compiler(RuntimeCompiler*& compiler) = 0;
 
   private:
     const ForkMark mark_;

@@ -31,8 +31,22 @@ struct Target {
     std::uint64_t features;                // bit i stands for feature_names()[i]
 };
 
+// The device code of one operator as one C++ file, compressed likewise. Its kernels are those whose names
+// begin with "ckitchen_<op>_", and with no longer operator's name.
+struct EmbeddedSource {
+    const char* op;
+    const unsigned char* data;
+    std::size_t compressed_size;
+    std::size_t raw_size;
+};
+
 // The embedded files, in the order of arch.json; empty in a build without device code.
 std::span<const EmbeddedObject> embedded_objects();
+
+// The operators' sources; empty in a build without device code. Besides the flags a compiler needs the target
+// and -DCKITCHEN_FEATURE_<feature>=1 for each feature of it.
+std::span<const EmbeddedSource> embedded_sources();
+std::span<const char* const> runtime_compiler_flags();
 
 // Every target that arch.json knows, whether or not this build has code for it.
 std::span<const Target> known_targets();

@@ -3,10 +3,12 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "core/env.hpp"
 #include "core/log.hpp"
 #include "core/struct_io.hpp"
+#include "runtime/runtime_compiler.hpp"
 
 namespace ckitchen::runtime {
 namespace {
@@ -68,11 +70,26 @@ GpuDevice::GpuDevice(Driver& driver, int ordinal, const DeviceFacts& facts)
         copy_text(properties_.features, feature_list(target_->features));
         return;
     }
+    std::string why =
+        facts.compute_capability == 0 ? "this library knows no such processor" : "no PTX runs on it";
+    if (target_) {
+        RuntimeCompiler* compiler = nullptr;
+        Status status = embedded_sources().empty()
+                            ? error(CK_ERROR_UNSUPPORTED_ARCH, "this build has no sources to compile")
+                            : driver.compiler(compiler);
+        if (status.ok()) status = compiler->check_target(target_->name);
+        if (status.ok()) {
+            compiled_ = true;
+            properties_.flags |= CK_DEVICE_COMPILED;
+            copy_text(properties_.features, feature_list(target_->features));
+            return;
+        }
+        why = status.message();
+    }
     const char* built = builtin_targets();
     const std::string reason =
-        format_text("{} has no code for {}; built in: {}; {}",
-                    fmt::make_format_args(target_ ? "this build" : "this library", facts.arch,
-                                          *built ? built : "none", driver.description()));
+        format_text("no code for {}: {}; built in: {}; {}",
+                    fmt::make_format_args(facts.arch, why, *built ? built : "none", driver.description()));
     target_ = nullptr;
     properties_.usable = CK_ERROR_UNSUPPORTED_ARCH;
     copy_text(properties_.unusable_reason, reason);
@@ -88,12 +105,23 @@ Function GpuDevice::find(const char* kernel) const {
     return nullptr;
 }
 
+Status GpuDevice::compile_image(const EmbeddedSource& source, CodeImage& image) {
+    RuntimeCompiler* compiler = nullptr;
+    CK_RETURN_IF_ERROR(driver_.compiler(compiler));
+    std::vector<char> code;
+    CK_RETURN_IF_ERROR(compiler->compile(*target_, source, code));
+    return keep_image(code.data(), code.size(), *target_, image);
+}
+
 Status GpuDevice::load(const char* kernel, Function& function) {
     std::lock_guard lock(mutex_);
     function = find(kernel);
     if (function) return {};
     if (!target_) return error(properties_.usable, "{}", properties_.unusable_reason);
-    const std::string module_name = std::strcmp(target_->kind, "elf") == 0 ? "all" : kernel;
+    const EmbeddedSource* source = compiled_ ? source_of(kernel) : nullptr;
+    const std::string module_name = source                                   ? source->op
+                                    : std::strcmp(target_->kind, "elf") == 0 ? "all"
+                                                                             : kernel;
     const auto loaded = modules_.find(module_name);
     Module module = loaded == modules_.end() ? nullptr : loaded->second;
     // Loading is legal during a capture, but on some drivers only for threads that say so.
@@ -101,7 +129,7 @@ Status GpuDevice::load(const char* kernel, Function& function) {
     Status status;
     if (!module) {
         CodeImage image;
-        status = load_image(*target_, module_name, image);
+        status = source ? compile_image(*source, image) : load_image(*target_, module_name, image);
         if (status.ok()) status = driver_.load_module(image.data, image.size, module);
         if (status.ok()) modules_[module_name] = module;
     }

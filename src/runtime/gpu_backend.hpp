@@ -32,6 +32,8 @@ class GpuDevice {
     Status load(const char* kernel, Function& function);
 
   private:
+    Status compile_image(const EmbeddedSource& source, CodeImage& image);
+
     static constexpr std::size_t kSlots = 512;  // power of two, several times the number of kernels
     struct Slot {
         std::atomic<const char*> kernel{nullptr};
@@ -41,6 +43,7 @@ class GpuDevice {
     Driver& driver_;
     const int ordinal_;
     const Target* target_ = nullptr;
+    bool compiled_ = false;  // no code is built in: the runtime's compiler makes it, an operator at a time
     std::string preference_key_;
     ck_device_properties properties_{};
     std::mutex mutex_;

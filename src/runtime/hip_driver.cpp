@@ -13,6 +13,7 @@
 #include "core/log.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/library.hpp"
+#include "runtime/runtime_compiler.hpp"
 
 namespace ckitchen::runtime {
 namespace {
@@ -206,6 +207,13 @@ class HipDriver final : public Driver {
         if (hip_.ThreadExchangeStreamCaptureMode) check_quietly(hip_.ThreadExchangeStreamCaptureMode(&mode));
     }
 
+    Status compiler(RuntimeCompiler*& compiler) override {
+        std::lock_guard lock(compiler_mutex_);
+        if (!compiler_) CK_RETURN_IF_ERROR(RuntimeCompiler::open(library_, version_ / 10000000, compiler_));
+        compiler = compiler_.get();
+        return {};
+    }
+
   private:
     static bool is_no_device(int rc) {
         return rc == kErrorNotInitialized || rc == kErrorInsufficientDriver || rc == kErrorNoDevice ||
@@ -305,6 +313,8 @@ class HipDriver final : public Driver {
     int version_ = 0;
     std::size_t arch_offset_ = 0;
     std::string description_;
+    std::mutex compiler_mutex_;
+    std::unique_ptr<RuntimeCompiler> compiler_;
 };
 
 }  // namespace

@@ -47,22 +47,41 @@ constexpr int kFlags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
 
 }  // namespace
 
+bool Library::attempt(const std::string& name, int flags, std::string& tried) {
+    handle_ = dlopen(name.c_str(), kFlags | flags);
+    if (handle_) {
+        link_map* map = nullptr;
+        const bool known = dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && *map->l_name;
+        path_ = known ? map->l_name : name;
+        return true;
+    }
+    if ((flags & RTLD_NOLOAD) == 0) {
+        const char* reason = dlerror();
+        tried += (tried.empty() ? "" : "; ") + (reason ? std::string(reason) : name);
+    }
+    return false;
+}
+
+Status Library::open_beside(const Library& other, const std::vector<std::string>& names, Library& library) {
+    std::string tried;
+    const std::size_t slash = other.path_.rfind('/');
+    const std::string folder = slash == std::string::npos ? "" : other.path_.substr(0, slash + 1);
+    for (const std::string& name : names) {
+        if (library.attempt(name, RTLD_NOLOAD, tried)) return {};
+    }
+    for (const std::string& name : names) {
+        if (!folder.empty() && library.attempt(folder + name, 0, tried)) return {};
+    }
+    for (const std::string& name : names) {
+        if (library.attempt(name, 0, tried)) return {};
+    }
+    return error(CK_ERROR_NO_RUNTIME, "no {} goes with {}: {}", names.front(), other.path_, tried);
+}
+
 Status Library::open(const char* path, const LibraryNames& names, Library& library) {
     std::string tried;
     const auto attempt = [&](const std::string& name, int flags) {
-        library.handle_ = dlopen(name.c_str(), kFlags | flags);
-        if (library.handle_) {
-            link_map* map = nullptr;
-            const bool known =
-                dlinfo(library.handle_, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && *map->l_name;
-            library.path_ = known ? map->l_name : name;
-            return true;
-        }
-        if ((flags & RTLD_NOLOAD) == 0) {
-            const char* reason = dlerror();
-            tried += (tried.empty() ? "" : "; ") + (reason ? std::string(reason) : name);
-        }
-        return false;
+        return library.attempt(name, flags, tried);
     };
 
     if (path && *path) {

@@ -22,6 +22,10 @@ class Library {
     // owner runs.
     static Status open(const char* path, const LibraryNames& names, Library& library);
 
+    // A library that goes with another one: loaded already under one of the names, else in the other's
+    // folder, else by the loader's search.
+    static Status open_beside(const Library& other, const std::vector<std::string>& names, Library& library);
+
     // Does a path or SONAME name this very library?
     bool is(const char* path) const;
 
@@ -35,6 +39,9 @@ class Library {
     }
 
   private:
+    // On failure the loader's words are added to `tried`.
+    bool attempt(const std::string& name, int flags, std::string& tried);
+
     void* handle_ = nullptr;
     std::string path_;
 };

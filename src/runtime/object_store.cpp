@@ -56,17 +56,25 @@ Status read_file(const std::string& path, CodeImage& image) {
     return {};
 }
 
+// `Packed` is an EmbeddedObject or EmbeddedSource.
+template <typename Packed>
+Status unpack_to(const Packed& packed, void* memory, const std::string& what) {
+    const std::size_t got = ZSTD_decompress(memory, packed.raw_size, packed.data, packed.compressed_size);
+    if (!ZSTD_isError(got) && got == packed.raw_size) return {};
+    return error(CK_ERROR_INTERNAL, "embedded {} does not unpack: {}", what,
+                 ZSTD_isError(got) ? ZSTD_getErrorName(got) : "wrong size");
+}
+
 Status unpack(const EmbeddedObject& object, CodeImage& image) {
     void* memory = nullptr;
     CK_RETURN_IF_ERROR(anonymous_memory(object.raw_size + 1, memory));
-    const std::size_t got = ZSTD_decompress(memory, object.raw_size, object.data, object.compressed_size);
-    if (ZSTD_isError(got) || got != object.raw_size) {
+    Status status =
+        unpack_to(object, memory, std::string("code of ") + object.target + " (" + object.module + ")");
+    if (status.ok())
+        image = {memory, object.raw_size};
+    else
         munmap(memory, object.raw_size + 1);
-        return error(CK_ERROR_INTERNAL, "embedded code of {} ({}) does not unpack: {}", object.target,
-                     object.module, ZSTD_isError(got) ? ZSTD_getErrorName(got) : "wrong size");
-    }
-    image = {memory, object.raw_size};
-    return {};
+    return status;
 }
 
 }  // namespace
@@ -129,6 +137,30 @@ Status load_image(const Target& target, const std::string& module, CodeImage& im
     }
     return error(CK_ERROR_UNSUPPORTED_ARCH, "no device code for {} ({}); built in: {}", target.name, module,
                  builtin_targets());
+}
+
+Status keep_image(const void* data, std::size_t size, const Target& target, CodeImage& image) {
+    CK_RETURN_IF_ERROR(check_code_object(data, size, target, "compiled code"));
+    void* memory = nullptr;
+    CK_RETURN_IF_ERROR(anonymous_memory(size, memory));
+    std::memcpy(memory, data, size);
+    image = {memory, size};
+    return {};
+}
+
+const EmbeddedSource* source_of(const std::string& kernel) {
+    const EmbeddedSource* found = nullptr;
+    for (const EmbeddedSource& source : embedded_sources()) {
+        const std::string prefix = std::string("ckitchen_") + source.op + "_";
+        if (kernel.compare(0, prefix.size(), prefix) != 0) continue;
+        if (!found || std::strlen(source.op) > std::strlen(found->op)) found = &source;
+    }
+    return found;
+}
+
+Status unpack_source(const EmbeddedSource& source, std::string& text) {
+    text.resize(source.raw_size);
+    return unpack_to(source, text.data(), std::string("source of ") + source.op);
 }
 
 const char* builtin_targets() {

@@ -27,6 +27,13 @@ bool has_code(const std::string& target);
 // version that exists.
 Status load_image(const Target& target, const std::string& module, CodeImage& image);
 
+// The same for what a compiler made: a copy that stays, checked.
+Status keep_image(const void* data, std::size_t size, const Target& target, CodeImage& image);
+
+// The embedded source that holds a kernel, nullptr when none does.
+const EmbeddedSource* source_of(const std::string& kernel);
+Status unpack_source(const EmbeddedSource& source, std::string& text);
+
 // The checks of an AMD file; `source` names it in messages.
 Status check_code_object(const void* data, std::size_t size, const Target& target, const std::string& source);
 

@@ -483,6 +483,52 @@ TEST_CASE("probe: a failed one is not remembered") {
     CHECK(product.right());
 }
 
+// In a library that has the sources and no code.
+TEST_CASE("compiled: the runtime's compiler makes what is not built in") {
+    setenv("CKITCHEN_CUDA_LIBRARY", "libcuda.so.absent", 1);
+    setenv("GFXSIM_DEVICES", "gfx1036,gfx1201", 1);
+    CHECK(std::string(ck_builtin_targets()).empty());
+    // The compiler of release 5 would end the process if it were asked for a gfx1201.
+    const Context newer(CK_BACKEND_HIP, 1);
+    CHECK(newer.status == (release < 60 ? CK_ERROR_UNSUPPORTED_ARCH : CK_OK));
+    if (release < 60) CHECK_THAT(newer.error, Contains("libamd_comgr.so.2 does not know gfx1201"));
+    const Context context(CK_BACKEND_HIP, 0), cpu(CK_BACKEND_CPU);
+    REQUIRE(context.status == CK_OK);
+    ck_device_properties properties = CK_INIT(ck_device_properties);
+    REQUIRE(ck_context_info(context.handle, &properties) == CK_OK);
+    CHECK((properties.flags & CK_DEVICE_COMPILED) != 0);
+    CHECK_THAT(properties.features, Contains("dot4"));
+    // Row quantization on the GPU and on the CPU, to the bit.
+    constexpr int kRows = 5, kK = 300;
+    std::vector<float> x(kRows * kK), scales[2] = {std::vector<float>(kRows), std::vector<float>(kRows)};
+    std::vector<int8_t> q[2] = {std::vector<int8_t>(kRows * kK), std::vector<int8_t>(kRows * kK)};
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<float>(static_cast<int>(i * 7919 % 2003) - 1001);
+    for (const Context* which : {&context, &cpu}) {
+        void *dx = nullptr, *dq = nullptr, *ds = nullptr;
+        ck_context* c = which->handle;
+        REQUIRE(ck_malloc(c, x.size() * 4, &dx) == CK_OK);
+        REQUIRE(ck_malloc(c, x.size(), &dq) == CK_OK);
+        REQUIRE(ck_malloc(c, kRows * 4, &ds) == CK_OK);
+        REQUIRE(ck_copy(c, dx, x.data(), x.size() * 4, CK_COPY_HOST_TO_DEVICE, nullptr) == CK_OK);
+        ck_int8_quantize_args args = CK_INIT(ck_int8_quantize_args);
+        args.dtype = CK_F32;
+        args.rows = kRows;
+        args.k = kK;
+        args.x = dx;
+        args.q = dq;
+        args.scale = static_cast<float*>(ds);
+        const ck_status status = ck_int8_quantize(c, &args, nullptr);
+        INFO(ck_last_error());
+        REQUIRE(status == CK_OK);
+        const int i = which == &cpu;
+        REQUIRE(ck_copy(c, q[i].data(), dq, x.size(), CK_COPY_DEVICE_TO_HOST, nullptr) == CK_OK);
+        REQUIRE(ck_copy(c, scales[i].data(), ds, kRows * 4, CK_COPY_DEVICE_TO_HOST, nullptr) == CK_OK);
+    }
+    CHECK(q[0] == q[1]);
+    CHECK(scales[0] == scales[1]);
+}
+
 TEST_CASE("unknown: a device that nothing is known of is told, beside one that works") {
     setenv("CKITCHEN_CUDA_LIBRARY", "libcuda.so.absent", 1);
     setenv("GFXSIM_DEVICES", "idle:gfx1170,gfx1201", 1);

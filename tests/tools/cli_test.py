@@ -309,6 +309,8 @@ def info_and_help(folder):
     info = json.loads(run("info", "--json", env=dict(os.environ, CKITCHEN_LOG="error"))[0])
     equal(info["environment"].get("CKITCHEN_LOG"), "error")
     check(any(b["name"] == "cpu" and b["devices"][0]["usable"] for b in info["backends"]), info)
+    check(any(b["name"] == "cpu" and min(b["devices"][0]["operators"].values()) == 1 for b in info["backends"]), info)
+    check("runs int8_gemm, int8_quantize" in out, out)
     equal(run("--version")[0].split()[0], "ckitchen")
     for command in ("quantize", "dequantize", "inspect", "info", "verify", "bench"):
         out, _ = run(command, "--help")

@@ -29,6 +29,42 @@ std::string version_text() {
     return format("%u.%u.%u", version / 1000000, version / 1000 % 1000, version % 1000);
 }
 
+struct Operator {
+    ck_op op;
+    const char* name;
+};
+constexpr std::array kOperators = {Operator{CK_OP_INT8_GEMM, "int8_gemm"},
+                                   Operator{CK_OP_INT8_QUANTIZE, "int8_quantize"},
+                                   Operator{CK_OP_INT8_LINEAR, "int8_linear"},
+                                   Operator{CK_OP_ROTATE, "rotate"},
+                                   Operator{CK_OP_W4A8_REQUANT, "w4a8_requant"},
+                                   Operator{CK_OP_W4A8_CHOOSE_CODEBOOK, "w4a8_choose_codebook"},
+                                   Operator{CK_OP_W4A8_DEQUANT, "w4a8_dequant"},
+                                   Operator{CK_OP_W4A8_LINEAR, "w4a8_linear"},
+                                   Operator{CK_OP_NA3D, "na3d"}};
+
+// For each operator how many variants a device has; none: its features allow none.
+ordered_json describe_operators(ck_backend backend, std::int32_t ordinal) {
+    ordered_json out = ordered_json::object();
+    ck_context_options options = CK_INIT(ck_context_options);
+    options.backend = backend;
+    options.ordinal = ordinal;
+    ck_context* context = nullptr;
+    check(ck_context_create(&options, &context), "cannot use the device");
+    const std::unique_ptr<ck_context, void (*)(ck_context*)> owner(context, ck_context_destroy);
+    for (const Operator& op : kOperators) out[op.name] = 0;
+    std::uint64_t count = 0;
+    check(ck_variant_count(context, &count), "cannot count the variants");
+    for (std::uint64_t i = 0; i < count; ++i) {
+        ck_variant_info variant = CK_INIT(ck_variant_info);
+        check(ck_get_variant_info(context, i, &variant), "cannot describe a variant");
+        for (const Operator& op : kOperators) {
+            if (op.op == variant.op) out[op.name] = out[op.name].get<int>() + 1;
+        }
+    }
+    return out;
+}
+
 ordered_json describe(const ck_device_properties& device) {
     ordered_json out;
     out["backend"] = backend_name(device.backend);
@@ -41,6 +77,7 @@ ordered_json describe(const ck_device_properties& device) {
     out["shared_memory_bytes"] = device.shared_memory_bytes;
     out["integrated"] = (device.flags & CK_DEVICE_INTEGRATED) != 0;
     out["arch_overridden"] = (device.flags & CK_DEVICE_OVERRIDDEN) != 0;
+    out["compiled"] = (device.flags & CK_DEVICE_COMPILED) != 0;
     out["usable"] = device.usable == CK_OK;
     if (device.usable != CK_OK) {
         out["status"] = ck_status_string(device.usable);
@@ -58,9 +95,25 @@ ordered_json describe_backend(ck_backend backend) {
     check(ck_device_count(backend, &count), "cannot count the devices of " + backend_name(backend));
     for (std::int32_t i = 0; i < count; ++i) {
         ck_device_properties device = CK_INIT(ck_device_properties);
-        check(ck_device_info(backend, i, &device),
-              format("cannot describe device %d of ", i) + backend_name(backend));
-        out["devices"].push_back(describe(device));
+        // One device that does not answer does not silence the others.
+        const ck_status status = ck_device_info(backend, i, &device);
+        if (status != CK_OK) {
+            device.backend = backend;
+            device.ordinal = i;
+            device.usable = status;
+        }
+        ordered_json entry = describe(device);
+        if (status != CK_OK) entry["reason"] = ck_last_error();
+        if (device.usable == CK_OK) {
+            try {
+                entry["operators"] = describe_operators(backend, i);
+            } catch (const Failure& failure) {
+                entry["usable"] = false;
+                entry["status"] = "";
+                entry["reason"] = failure.what();
+            }
+        }
+        out["devices"].push_back(std::move(entry));
     }
     if (count == 0) {
         ck_context_options options = CK_INIT(ck_context_options);
@@ -127,9 +180,26 @@ void print_device(const ordered_json& device) {
     if (const std::string features = field(device, "features"); !features.empty()) line += "; " + features;
     std::printf("%s\n", line.c_str());
     if (!device.at("usable").get<bool>()) {
-        std::printf("     unusable: %s: %s\n", field(device, "status").c_str(),
+        const std::string status = field(device, "status");
+        std::printf("     unusable: %s%s%s\n", status.c_str(), status.empty() ? "" : ": ",
                     field(device, "reason").c_str());
+        return;
     }
+    if (device.at("compiled").get<bool>())
+        std::printf(
+            "     no code for %s is built in: the HIP runtime compiles an operator on its first use\n",
+            field(device, "arch").c_str());
+    std::string runs, lacks;
+    for (const auto& [name, variants] : device.at("operators").items()) {
+        const int count = variants.get<int>();
+        if (count == 0)
+            lacks += (lacks.empty() ? "" : ", ") + name;
+        else
+            runs += (runs.empty() ? "" : ", ") + name +
+                    (count > 1 ? " (" + std::to_string(count) + " variants)" : "");
+    }
+    std::printf("     runs %s\n", runs.empty() ? "nothing" : runs.c_str());
+    if (!lacks.empty()) std::printf("     no kernel for its features: %s\n", lacks.c_str());
 }
 
 void print_table(const ordered_json& info) {

@@ -4,7 +4,7 @@ file(STRINGS ${MAP} lines)
 set(node "")
 set(wanted "")
 foreach(line IN LISTS lines)
-  if(line MATCHES "^(hip[a-z]*_[0-9.]+) {")
+  if(line MATCHES "^([a-z_]+_[0-9.]+) {")
     set(node ${CMAKE_MATCH_1})
   elseif(line MATCHES "^ +(hip[A-Za-z0-9]+|amd_[a-z_]+);")
     list(APPEND wanted ${CMAKE_MATCH_1}@@${node})
@@ -14,7 +14,7 @@ execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE symbo
 string(REGEX MATCHALL "[^\n]+" lines "${symbols}")
 set(found "")
 foreach(line IN LISTS lines)
-  if(line MATCHES " A hip[a-z]*_[0-9.]+(@@[a-z0-9_.]+)?$")  # a version node itself
+  if(line MATCHES " A [a-z_]+_[0-9.]+(@@[a-z0-9_.]+)?$")  # a version node itself
     continue()
   endif()
   string(REGEX REPLACE "^.* T " "" name "${line}")
