@@ -11,7 +11,7 @@ import unittest
 
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools")
 sys.path.insert(0, TOOLS)
-from device_build import load_arch, kernel_rows, occupancy  # noqa: E402
+from device_build import compile_flags, flatten, kernel_rows, load_arch, occupancy, operator_of  # noqa: E402
 from elf import CodeObject  # noqa: E402
 
 KERNEL = """
@@ -118,6 +118,45 @@ class DeviceBuild(unittest.TestCase):
         result = self.compile("first", "gfx1")
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("has no target gfx1", result.stdout)
+
+    def preprocessed(self, source, target):
+        flags = compile_flags(load_arch(OPTIONS.arch)[1][target], None)
+        result = subprocess.run([OPTIONS.clang, *flags, "-E", "-P", source], stdout=subprocess.PIPE, check=True,
+                                universal_newlines=True)
+        return result.stdout.split()
+
+    def test_a_source_in_one_file_is_the_source(self):
+        flat = self.path("flat.hip")
+        for op in sorted(os.listdir(OPTIONS.kernels)):
+            source = os.path.join(OPTIONS.kernels, op, op + ".hip")
+            if not os.path.exists(source):
+                continue
+            result = self.tool("flatten", "--source", source, "--output", flat, "--depfile", flat + ".d")
+            self.assertEqual(result.returncode, 0, result.stdout)
+            with open(flat, encoding="utf-8") as file:
+                self.assertNotIn('#include "', file.read())
+            for target in ("gfx1030", "gfx1201"):
+                self.assertEqual(self.preprocessed(flat, target), self.preprocessed(source, target), f"{op} {target}")
+
+    def test_an_include_under_a_condition_is_not_the_last_one(self):
+        self.add_op("first", [])
+        lists = '#include "list.inc"\n' * 2
+        for name, text in (("first/first.hip", '#if 0\n#include "a.h"\n#endif\n' + '#include "a.h"\n' * 2 + lists),
+                           ("first/a.h", "#pragma once\nint a;\n"), ("first/list.inc", "int b;\n")):
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.write(text)
+        text, files = flatten(self.path("first", "first.hip"))
+        self.assertEqual(len(files), 3)
+        self.assertEqual(text.count("int a;"), 2)
+        with open(self.path("flat.hip"), "w", encoding="utf-8") as file:
+            file.write(text)
+        self.assertEqual(self.preprocessed(self.path("flat.hip"), "gfx1030"), ["int", "a;", "int", "b;", "int", "b;"])
+
+    def test_kernels_belong_to_the_longest_operator_name(self):
+        ops = ["gemm", "gemm_sum"]
+        self.assertEqual(operator_of("ckitchen_gemm_64", ops), "gemm")
+        self.assertEqual(operator_of("ckitchen_gemm_sum_64", ops), "gemm_sum")
+        self.assertIsNone(operator_of("ckitchen_other_64", ops))
 
     def test_occupancy(self):
         # A file of 1536 registers by steps of 24, one of 1024 by steps of 16.

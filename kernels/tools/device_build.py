@@ -48,6 +48,11 @@ def write_whole(path, data):
     os.replace(file.name, path)
 
 
+def write_depfile(args, files):
+    names = " ".join(name.replace(" ", "\\ ") for name in files)
+    write_whole(args.depfile, f"{args.output}: {names}\n".encode())
+
+
 def load_arch(path):
     with open(path, encoding="utf-8") as file:
         arch = json.load(file)
@@ -123,7 +128,7 @@ def command_compile(args):
     marker = re.compile(rb'^# \d+ "([^"<]+)".*\n', re.M)
     files = sorted({os.path.abspath(name.decode()) for name in marker.findall(preprocessed)})
     preprocessed = marker.sub(b"", preprocessed)
-    write_whole(args.depfile, (args.output + ": " + " ".join(name.replace(" ", "\\ ") for name in files) + "\n").encode())
+    write_depfile(args, files)
     key = hashlib.sha256()
     for part in (compiler_version(args.clang), *flags):
         key.update(part.encode() + b"\0")
@@ -376,7 +381,7 @@ def flatten(path):
 def command_flatten(args):
     text, files = flatten(args.source)
     write_whole(args.output, text.encode())
-    write_whole(args.depfile, (args.output + ": " + " ".join(name.replace(" ", "\\ ") for name in files) + "\n").encode())
+    write_depfile(args, files)
 
 
 def command_rows(args):

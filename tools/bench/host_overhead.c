@@ -1,14 +1,17 @@
-/* What a call costs the host over the bare launch, on an NVIDIA GPU:
+/* What a call costs the host over the bare launch:
  *
- *   host_overhead LIBCKITCHEN [calls] [rounds]
+ *   host_overhead LIBCKITCHEN [--hip CODE_OBJECT] [calls] [rounds]
  *
  * Times, in turn, blocks of ck_int8_gemm on a small problem (one kernel with 120 bytes of arguments) and
- * blocks of cuLaunchKernel of an empty kernel with arguments of the same size, the stream drained between
- * blocks. Prints the median of each and of their difference. */
+ * blocks of bare launches, the stream drained between blocks. Prints the median of each and of their
+ * difference. On an NVIDIA GPU the bare launch is that of an empty kernel with arguments of the same size;
+ * with --hip, meant for a simulated runtime that executes nothing (CKITCHEN_HIP_LIBRARY, GFXSIM_EXEC=off), of
+ * the same kernel from the given file. */
 #include <ckitchen.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static const char kEmptyKernel[] =
@@ -40,10 +43,64 @@ static void require(int condition, const char* what) {
 
 #define LOAD(library, name) __typeof__(&name) p_##name = (__typeof__(&name))(uintptr_t)dlsym(library, #name)
 
+typedef int (*launch_function)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                               void*, void**, void**);
+
+static void* symbol(void* library, const char* name) {
+    void* found = dlsym(library, name);
+    require(found != NULL, name);
+    return found;
+}
+
+static launch_function cuda_kernel(void** kernel) {
+    void* cuda = dlopen("libcuda.so.1", RTLD_NOW);
+    require(cuda != NULL, "libcuda.so.1 could not be opened");
+    int (*context_retain)(void**, int) =
+        (int (*)(void**, int))(uintptr_t)symbol(cuda, "cuDevicePrimaryCtxRetain");
+    int (*context_set)(void*) = (int (*)(void*))(uintptr_t)symbol(cuda, "cuCtxSetCurrent");
+    int (*load)(void**, const void*) =
+        (int (*)(void**, const void*))(uintptr_t)symbol(cuda, "cuModuleLoadData");
+    int (*function)(void**, void*, const char*) =
+        (int (*)(void**, void*, const char*))(uintptr_t)symbol(cuda, "cuModuleGetFunction");
+    void* primary = NULL;
+    void* module = NULL;
+    require(context_retain(&primary, 0) == 0 && context_set(primary) == 0, "no primary context");
+    require(load(&module, kEmptyKernel) == 0 && function(kernel, module, "empty") == 0,
+            "the empty kernel does not load");
+    return (launch_function)(uintptr_t)symbol(cuda, "cuLaunchKernel");
+}
+
+/* The kernel of a variant; the file's contents stay, as the runtime demands. */
+static launch_function hip_kernel(const char* path, const char* variant, void** kernel) {
+    const char* name = getenv("CKITCHEN_HIP_LIBRARY");
+    void* hip = name ? dlopen(name, RTLD_NOW) : NULL;
+    require(hip != NULL, "CKITCHEN_HIP_LIBRARY could not be opened");
+    int (*load)(void**, const void*) =
+        (int (*)(void**, const void*))(uintptr_t)symbol(hip, "hipModuleLoadData");
+    int (*function)(void**, void*, const char*) =
+        (int (*)(void**, void*, const char*))(uintptr_t)symbol(hip, "hipModuleGetFunction");
+    FILE* file = fopen(path, "rb");
+    require(file != NULL, path);
+    require(fseek(file, 0, SEEK_END) == 0, path);
+    const long size = ftell(file);
+    char* image = size > 0 ? malloc((size_t)size) : NULL;
+    rewind(file);
+    require(image != NULL && fread(image, 1, (size_t)size, file) == (size_t)size, path);
+    fclose(file);
+    char full[128];
+    snprintf(full, sizeof(full), "ckitchen_%s", variant);
+    void* module = NULL;
+    require(load(&module, image) == 0 && function(kernel, module, full) == 0, "the kernel does not load");
+    return (launch_function)(uintptr_t)symbol(hip, "hipModuleLaunchKernel");
+}
+
 int main(int argc, char** argv) {
-    const int calls = argc > 2 ? atoi(argv[2]) : 200;
-    const int rounds = argc > 3 ? atoi(argv[3]) : 300;
-    require(argc > 1 && calls > 0 && rounds > 0, "usage: host_overhead LIBCKITCHEN [calls] [rounds]");
+    const char* code = argc > 3 && strcmp(argv[2], "--hip") == 0 ? argv[3] : NULL;
+    const int at = code ? 4 : 2;
+    const int calls = argc > at ? atoi(argv[at]) : 200;
+    const int rounds = argc > at + 1 ? atoi(argv[at + 1]) : 300;
+    require(argc > 1 && calls > 0 && rounds > 0,
+            "usage: host_overhead LIBCKITCHEN [--hip CODE_OBJECT] [calls] [rounds]");
     void* ck = dlopen(argv[1], RTLD_NOW);
     require(ck != NULL, "the library could not be opened");
     LOAD(ck, ck_context_create);
@@ -55,7 +112,7 @@ int main(int argc, char** argv) {
 
     ck_context_options options = CK_INIT(ck_context_options);
     ck_context* context = NULL;
-    options.backend = CK_BACKEND_CUDA;
+    options.backend = code ? CK_BACKEND_HIP : CK_BACKEND_CUDA;
     require(p_ck_context_create(&options, &context) == CK_OK, p_ck_last_error());
     void* memory = NULL;
     require(p_ck_malloc(context, 1 << 20, &memory) == CK_OK, p_ck_last_error());
@@ -71,28 +128,12 @@ int main(int argc, char** argv) {
     require(p_ck_int8_gemm(context, &args, NULL) == CK_OK, p_ck_last_error());
     require(p_ck_synchronize(context, NULL) == CK_OK, p_ck_last_error());
 
-    void* cuda = dlopen("libcuda.so.1", RTLD_NOW);
-    require(cuda != NULL, "libcuda.so.1 could not be opened");
-    int (*context_retain)(void**, int) =
-        (int (*)(void**, int))(uintptr_t)dlsym(cuda, "cuDevicePrimaryCtxRetain");
-    int (*context_set)(void*) = (int (*)(void*))(uintptr_t)dlsym(cuda, "cuCtxSetCurrent");
-    int (*load)(void**, const void*) =
-        (int (*)(void**, const void*))(uintptr_t)dlsym(cuda, "cuModuleLoadData");
-    int (*function)(void**, void*, const char*) =
-        (int (*)(void**, void*, const char*))(uintptr_t)dlsym(cuda, "cuModuleGetFunction");
-    int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
-                  void**) =
-        (int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
-                 void**))(uintptr_t)dlsym(cuda, "cuLaunchKernel");
-    void* primary = NULL;
-    void* module = NULL;
-    void* empty = NULL;
-    char arguments[120] = {0};
+    void* kernel = NULL;
+    const launch_function launch =
+        code ? hip_kernel(code, p_ck_last_variant(), &kernel) : cuda_kernel(&kernel);
+    char arguments[512] = {0};
     void* parameters[1];
     parameters[0] = arguments;
-    require(context_retain(&primary, 0) == 0 && context_set(primary) == 0, "no primary context");
-    require(load(&module, kEmptyKernel) == 0 && function(&empty, module, "empty") == 0,
-            "the empty kernel does not load");
 
     double* ours = malloc(sizeof(double) * (size_t)rounds);
     double* bare = malloc(sizeof(double) * (size_t)rounds);
@@ -105,13 +146,13 @@ int main(int argc, char** argv) {
         ours[round] = (now() - start) / calls;
         require(p_ck_synchronize(context, NULL) == CK_OK, p_ck_last_error());
         start = now();
-        for (i = 0; i < calls; ++i) launch(empty, 1, 1, 1, 128, 1, 1, 0, NULL, parameters, NULL);
+        for (i = 0; i < calls; ++i) launch(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, parameters, NULL);
         bare[round] = (now() - start) / calls;
         require(p_ck_synchronize(context, NULL) == CK_OK, p_ck_last_error());
         difference[round] = ours[round] - bare[round];
     }
     printf(
-        "ck_int8_gemm (%s) %.3f us, bare cuLaunchKernel %.3f us, difference %.3f us; medians of %d blocks of "
+        "ck_int8_gemm (%s) %.3f us, bare launch %.3f us, difference %.3f us; medians of %d blocks of "
         "%d calls\n",
         p_ck_last_variant(), median(ours, rounds), median(bare, rounds), median(difference, rounds), rounds,
         calls);
