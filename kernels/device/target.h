@@ -313,14 +313,6 @@ CK_DEVICE void in_order(float (&value)[kCount]) {
 #endif
 }
 
-// Whether lane exchange may read lanes that are switched off. None is where this is used, and LLVM 15 states it
-// by setting every modifier bit of the instruction, which newer disassemblers take for damage.
-#if defined(__clang_major__) && __clang_major__ < 20
-#define CK_FETCH_INACTIVE false
-#else
-#define CK_FETCH_INACTIVE true
-#endif
-
 // The value of the lane whose index differs in the bits of kMask (a power of two below 32).
 template <int kMask>
 CK_DEVICE int32_t exchange_xor(int32_t value) {
@@ -328,7 +320,7 @@ CK_DEVICE int32_t exchange_xor(int32_t value) {
     if constexpr (kMask == 16) {
         return static_cast<int32_t>(__builtin_amdgcn_permlanex16(static_cast<uint32_t>(value),
                                                                  static_cast<uint32_t>(value), 0x76543210u,
-                                                                 0xfedcba98u, CK_FETCH_INACTIVE, false));
+                                                                 0xfedcba98u, true, false));
     } else {
         // DPP control 0x160 + mask is row_xmask.
         return __builtin_amdgcn_update_dpp(0, value, 0x160 | kMask, 0xf, 0xf, true);

@@ -146,7 +146,8 @@ class DeviceBuild(unittest.TestCase):
             with open(self.path(name), "w", encoding="utf-8") as file:
                 file.write(text)
         text, files = flatten(self.path("first", "first.hip"))
-        self.assertEqual(len(files), 3)
+        self.assertEqual([os.path.basename(name) for name in files].count("a.h"), 1)
+        self.assertEqual(len(files), 4)  # and what older compilers need
         self.assertEqual(text.count("int a;"), 2)
         with open(self.path("flat.hip"), "w", encoding="utf-8") as file:
             file.write(text)

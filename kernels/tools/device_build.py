@@ -101,6 +101,10 @@ def compiler_version(clang):
     return run([clang, "--version"]).decode().splitlines()[0]
 
 
+def compiler_major(clang):
+    return int(run([clang, "-dumpversion"]).split(b".")[0])
+
+
 def compile_flags(target, row):
     defines = [f"-DCKITCHEN_FEATURE_{name}=1" for name in target["features"]]
     if row:
@@ -122,6 +126,8 @@ def compile_flags(target, row):
 def command_compile(args):
     target = find_target(args.arch, args.target)
     flags = compile_flags(target, args.row)
+    if target["kind"] == "elf" and compiler_major(args.clang) < NEWER_COMPILER:
+        flags += ["-Wno-builtin-macro-redefined", "-include", OLDER_COMPILERS]
     preprocessed = run([args.clang, *flags, "-E", args.source])
     # Line markers name the files that were read; clang writes no dependency file when it compiles for HIP devices alone.
     # They stay out of the key, which must not depend on where the repository lies.
@@ -332,6 +338,8 @@ def command_embed(args):
                 json.dumps({"compiler": compiler, "targets": table}, indent=1).encode() + b"\n")
 
 
+OLDER_COMPILERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "device", "llvm15.h")
+NEWER_COMPILER = 20  # the oldest that is not an older one
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|endif)\b")
 COMMENT_LINE = re.compile(r"^\s*//.*$")
@@ -374,6 +382,9 @@ def flatten(path):
         if once:
             lines.append("#endif")
 
+    lines.append(f"#if __clang_major__ < {NEWER_COMPILER}")
+    add(OLDER_COMPILERS, 1)
+    lines.append("#endif")
     add(path, 0)
     return "\n".join(lines) + "\n", sorted(set(files))
 

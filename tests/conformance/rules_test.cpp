@@ -278,7 +278,7 @@ TEST_CASE("w4a8_requant, asymmetric, by hand", "[rules][w4a8_requant]") {
     check(which);
 }
 
-TEST_CASE("w4a8_requant of dead groups and rows", "[rules][w4a8_requant]") {
+TEST_CASE("w4a8_requant of dead groups and rows", "[rules][w4a8_requant][w4a8_dequant]") {
     // Row 0 has a zero group among others, row 1 is all zero.
     std::vector<float> weight(128, 0.0f);
     for (size_t i = 0; i < 64; ++i)

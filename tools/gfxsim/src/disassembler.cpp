@@ -3,6 +3,7 @@
 #include <llvm-c/Disassembler.h>
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 
 extern "C" {
@@ -13,7 +14,22 @@ void LLVMInitializeAMDGPUDisassembler(void);
 
 namespace ckitchen::gfxsim {
 
-Disassembler::Disassembler(const Target& target) {
+namespace {
+
+/// gfx10's v_cmpx in the long encoding writes EXEC whatever its destination field says. LLVM 15 leaves the
+/// field zero, LLVM 22 wants EXEC's number there and takes anything else for half an error, which its C
+/// interface makes a whole one. True when the first dword was such an instruction and now has the number.
+bool repair_cmpx(uint8_t* bytes, size_t size) {
+    constexpr uint8_t kExec = 0x7e;
+    if (size < 8 || bytes[0] == kExec || bytes[3] != 0xd4) return false;
+    const bool cmpx = (bytes[2] & 0x10) != 0;
+    if (cmpx) bytes[0] = kExec;
+    return cmpx;
+}
+
+}  // namespace
+
+Disassembler::Disassembler(const Target& target) : generation_(target.generation) {
     static std::once_flag once;
     std::call_once(once, [] {
         LLVMInitializeAMDGPUTargetInfo();
@@ -35,9 +51,14 @@ size_t Disassembler::disassemble(const uint8_t* bytes, size_t size, uint64_t add
     text.clear();
     if (!context_) return 0;
     char buffer[512];
-    // The longest instruction has five dwords (a gfx12 memory form has three, VOP3 with a literal three).
-    const size_t length = LLVMDisasmInstruction(context_, const_cast<uint8_t*>(bytes),
-                                                std::min<size_t>(size, 20), address, buffer, sizeof buffer);
+    uint8_t copy[20];  // the longest instruction has five dwords
+    size = std::min(size, sizeof copy);
+    std::memcpy(copy, bytes, size);
+    const auto attempt = [&] {
+        return LLVMDisasmInstruction(context_, copy, size, address, buffer, sizeof buffer);
+    };
+    size_t length = attempt();
+    if (!length && generation_ == Generation::kGfx103 && repair_cmpx(copy, size)) length = attempt();
     if (length) text = buffer;
     return length;
 }

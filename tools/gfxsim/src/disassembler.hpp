@@ -20,6 +20,7 @@ class Disassembler {
     size_t disassemble(const uint8_t* bytes, size_t size, uint64_t address, std::string& text);
 
   private:
+    Generation generation_;
     void* context_;
 };
 
