@@ -127,7 +127,7 @@ def command_compile(args):
     target = find_target(args.arch, args.target)
     flags = compile_flags(target, args.row)
     if target["kind"] == "elf" and compiler_major(args.clang) < NEWER_COMPILER:
-        flags += ["-Wno-builtin-macro-redefined", "-include", OLDER_COMPILERS]
+        flags += ["-include", OLDER_COMPILERS]
     preprocessed = run([args.clang, *flags, "-E", args.source])
     # Line markers name the files that were read; clang writes no dependency file when it compiles for HIP devices alone.
     # They stay out of the key, which must not depend on where the repository lies.
