@@ -154,8 +154,11 @@ constexpr Na3dRefusal na3d_refusal(const Na3dRow& row, std::int64_t head_dim, co
 // further tiles.
 inline constexpr std::int64_t kNa3dMaxGroups = std::int64_t{1} << 20;
 
-// A wave takes several heads of a tile where more waves than this are left.
-inline constexpr std::int64_t kNa3dEnoughWaves = std::int64_t{1} << 12;
+// A wave takes several heads of a tile where as many waves as this are left: about four times what fits an
+// H200 at once, about three times what fits the largest AMD GPU.
+constexpr std::int64_t na3d_enough_waves(Na3dKind kind) {
+    return kind == Na3dKind::Mma ? 4096 : 2048;
+}
 inline constexpr std::int64_t kNa3dMostHeadsAtOnce = 8;
 
 constexpr Na3dDivisor na3d_divisor(std::int64_t divisor) {
@@ -182,8 +185,10 @@ constexpr void na3d_launch(const Na3dRow& row, std::int64_t batch, std::int64_t 
     std::int64_t at_once = 1;
     if (row.kind != Na3dKind::Vector) {
         while (at_once < kNa3dMostHeadsAtOnce && at_once < args.heads &&
-               tiles >= kNa3dEnoughWaves / args.heads * 2 * at_once)
+               tiles >= na3d_enough_waves(row.kind) / args.heads * 2 * at_once)
             at_once *= 2;
+        const std::int64_t head_groups = (args.heads - 1) / at_once + 1;
+        at_once = (args.heads - 1) / head_groups + 1;
     }
     args.heads_at_once = static_cast<std::uint32_t>(at_once);
     args.head_groups = (args.heads - 1) / at_once + 1;

@@ -458,12 +458,19 @@ void check_na3d_matrix() {
     na3d_launch(row, 1, 64, args);
     expect(args.axis_tiles[0] == 20 && args.axis_tiles[1] == 8 && args.axis_tiles[2] == 14, row.name,
            "53 in two classes of up to 27 places: 7 tiles each");
-    expect(args.heads_at_once == 4 && args.head_groups == 3 && args.tiles == 20 * 8 * 14 * 3 &&
-               args.groups == (args.tiles + 3) / 4,
-           row.name, "several heads in turn where tiles abound");
+    expect(args.heads_at_once == 6 && args.head_groups == 2 && args.tiles == 20 * 8 * 14 * 2 &&
+               args.groups == args.tiles / 4,
+           row.name, "several heads in turn where tiles abound, as many in all groups");
+    const Na3dRow& mma = *find_in(kNa3dRows, "mma_64");
+    na3d_launch(mma, 1, 64, args);
+    expect(args.heads_at_once == 4 && args.head_groups == 3, mma.name, "fewer heads on a larger GPU");
     args.heads = 5;
     na3d_launch(row, 1, 64, args);
-    expect(args.heads_at_once == 2 && args.head_groups == 3, row.name, "the last group of heads is smaller");
+    expect(args.heads_at_once == 3 && args.head_groups == 2, row.name, "the last group of heads is smaller");
+    args.heads = 1;
+    na3d_launch(row, 100, 64, args);
+    expect(args.heads_at_once == 1 && args.tiles == 100 * 20 * 8 * 14, row.name, "one head");
+    args.heads = 12;
 
     Na3dArgs odd = args;
     odd.type = kElementFloat32;
