@@ -87,6 +87,7 @@ Status RuntimeCompiler::compile_text(const Target& target, const EmbeddedSource&
             options.push_back(std::string("-DCKITCHEN_FEATURE_") + names[i] + "=1");
     }
     std::vector<const char*> pointers;
+    pointers.reserve(options.size());
     for (const std::string& option : options) pointers.push_back(option.c_str());
 
     const std::string name = std::string(source.op) + ".hip";
