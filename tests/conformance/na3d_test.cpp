@@ -193,6 +193,34 @@ TEST_CASE("na3d with transposed, reversed, padded and broadcast tensors", "[na3d
     }));
 }
 
+// Kernels that list a tile's keys do so in parts here.
+TEST_CASE("na3d with windows of many keys", "[na3d]") {
+    for (const ck_dtype dtype : {CK_F16, CK_BF16}) {
+        check(attention({1, 3, 12, 14, 1, 16, {3, 12, 13}}, dtype));
+        check(attention({1, 1, 1, 400, 2, 8, {1, 1, 350}}, dtype));
+        check(attention({1, 2, 20, 21, 1, 24, {2, 9, 10}}, dtype, [](ck_na3d_args& args) {
+            args.causal[0] = args.causal[2] = 1;
+            args.scale = -0.3f;
+        }));
+    }
+}
+
+TEST_CASE("na3d backwards in 16 bits", "[na3d]") {
+    for (const ck_dtype dtype : {CK_F16, CK_BF16})
+        check(attention({2, 2, 5, 9, 2, 16, {2, 3, 5}}, dtype, [](ck_na3d_args& args) {
+            const int64_t stride[5] = {-2 * 5 * 9 * 2 * 16, -5 * 9 * 2 * 16, -9 * 2 * 16, -2 * 16, -16};
+            for (auto* s : {&args.q_stride, &args.k_stride, &args.v_stride, &args.out_stride})
+                std::copy(stride, stride + 5, *s);
+            args.dilation[2] = 2;
+        }));
+}
+
+// A wave takes several heads of a tile then, and the last one of a tile fewer.
+TEST_CASE("na3d with tiles in plenty", "[na3d][full]") {
+    check(attention({1, 1, 256, 128, 5, 8, {1, 3, 3}}, CK_BF16));
+    check(attention({1, 1, 250, 130, 5, 8, {1, 3, 2}}, CK_F16));
+}
+
 TEST_CASE("na3d at larger sizes", "[na3d][full]") {
     check(attention({1, 5, 12, 20, 2, 64, {3, 5, 5}}, CK_BF16));
     check(attention({1, 1, 40, 40, 1, 64, {1, 13, 13}}, CK_F16));
