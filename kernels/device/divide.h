@@ -21,7 +21,7 @@ CK_DEVICE float quick_quotient(float x, float divisor, float reciprocal) {
     return __builtin_fmaf(__builtin_fmaf(-quotient, divisor, x), reciprocal, quotient);
 }
 
-// 1 / x within 2^-22 of itself, for x between 2^-100 and 2^100. The last bits are the hardware's own.
+// 1 / x within 2^-23 of itself, for x between 2^-100 and 2^122. The last bits are the hardware's own.
 CK_DEVICE float approximate_reciprocal(float x) {
 #if defined(__AMDGCN__)
     return __builtin_amdgcn_rcpf(x);

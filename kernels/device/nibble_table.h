@@ -26,6 +26,17 @@ struct NibbleTable {
 #endif
     }
 
+    // The bytes of 8 codes in order.
+    CK_DEVICE Uint32x2 look_up_in_order(uint32_t codes) const {
+        const Uint32x2 found = look_up(codes);
+#if defined(__NVPTX__)
+        return found;
+#else
+        return Uint32x2{__builtin_amdgcn_perm(found.y, found.x, 0x05010400u),
+                        __builtin_amdgcn_perm(found.y, found.x, 0x07030602u)};
+#endif
+    }
+
     // 8 other bytes in the order of look_up.
     static CK_DEVICE Uint32x2 in_order(uint32_t first, uint32_t second) {
 #if defined(__NVPTX__)

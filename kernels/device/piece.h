@@ -134,6 +134,18 @@ CK_DEVICE void store_piece(uint64_t address, uint32_t count, const float (&value
     }
 }
 
+// The lowest bytes of four words.
+CK_DEVICE uint32_t pack_low_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+#if defined(__NVPTX__)
+    const auto permute = [](uint32_t low, uint32_t high, uint32_t selector) CK_INLINE_LAMBDA {
+        return static_cast<uint32_t>(__nvvm_prmt(low, high, selector));
+    };
+    return permute(permute(a, b, 0x0040u), permute(c, d, 0x0040u), 0x5410u);
+#else
+    return __builtin_amdgcn_perm(b, a, 0x0c0c0400u) | __builtin_amdgcn_perm(d, c, 0x04000c0cu);
+#endif
+}
+
 // Stores the first `count` (0..16) of 16 bytes, each the only one that is not 0 in its word.
 template <LoadPlace kPlace>
 CK_DEVICE void store_byte_piece(uint64_t address, uint32_t count, const uint32_t (&byte)[kPieceElements]) {
@@ -153,9 +165,33 @@ CK_DEVICE void store_byte_piece(uint64_t address, uint32_t count, const uint32_t
     }
 }
 
-CK_DEVICE void round_piece_to_bfloat16(float (&value)[kPieceElements]) {
+template <LoadPlace kPlace>
+CK_DEVICE void load_whole_piece_of(uint32_t type, uint64_t address, float (&value)[kPieceElements]) {
+    if (type == kElementFloat32) {
+        load_whole_piece<Float32Format, kPlace>(address, value);
+    } else if (type == kElementFloat16) {
+        load_whole_piece<Float16Format, kPlace>(address, value);
+    } else {
+        load_whole_piece<Bfloat16Format, kPlace>(address, value);
+    }
+}
+
+CK_DEVICE void clear_piece(float (&value)[kPieceElements]) {
     CK_UNROLL
-    for (int index = 0; index < kPieceElements; index += 2) round_to_bfloat16(value[index], value[index + 1]);
+    for (int index = 0; index < kPieceElements; ++index) value[index] = 0.0f;
+}
+
+// The values after one rounding to a type; what is a NaN may become 0.
+CK_DEVICE void round_piece(uint32_t type, float (&value)[kPieceElements]) {
+    if (type == kElementBfloat16) {
+        CK_UNROLL
+        for (int index = 0; index < kPieceElements; index += 2)
+            round_to_bfloat16(value[index], value[index + 1]);
+    } else if (type == kElementFloat16) {
+        CK_UNROLL
+        for (int index = 0; index < kPieceElements; ++index)
+            value[index] = Float16Format::to_float(Float16Format::from_float(value[index]));
+    }
 }
 
 // A wave works on 1024 elements, two pieces a lane: piece 0 of all lanes is the first half, in the order of
@@ -218,22 +254,10 @@ struct WavePieces {
         }
     }
 
-    template <typename Format>
-    CK_DEVICE void round_as() {
-        CK_UNROLL
-        for (int piece = 0; piece < kWavePieces; ++piece) {
-            CK_UNROLL
-            for (int index = 0; index < kPieceElements; ++index)
-                value[piece][index] = Format::to_float(Format::from_float(value[piece][index]));
-        }
-    }
-
     // The values after one rounding to a type; what is a NaN may become 0.
     CK_DEVICE void round(uint32_t type) {
-        if (type == kElementFloat16) round_as<Float16Format>();
-        if (type != kElementBfloat16) return;
         CK_UNROLL
-        for (int piece = 0; piece < kWavePieces; ++piece) round_piece_to_bfloat16(value[piece]);
+        for (int piece = 0; piece < kWavePieces; ++piece) round_piece(type, value[piece]);
     }
 };
 

@@ -16,7 +16,8 @@ struct WaveGrid {
 inline constexpr std::int64_t kWaveMaxGroups = 4096;
 
 // rows and k are at least 1.
-constexpr WaveGrid wave_grid(std::uint32_t threads, std::int64_t rows, std::int64_t k) {
+constexpr WaveGrid wave_grid(std::uint32_t threads, std::int64_t rows, std::int64_t k,
+                             std::int64_t most_groups = kWaveMaxGroups) {
     constexpr std::int64_t kWaveElements = 1024;
     WaveGrid grid;
     grid.threads = threads;
@@ -26,7 +27,7 @@ constexpr WaveGrid wave_grid(std::uint32_t threads, std::int64_t rows, std::int6
     const std::int64_t row_steps = rows / rows_per_wave + (rows % rows_per_wave != 0 ? 1 : 0);
     grid.steps = k / kWaveElements + (k % kWaveElements != 0 ? 1 : 0);
     const std::int64_t waves = threads / 32;
-    const std::int64_t most = kWaveMaxGroups * waves;
+    const std::int64_t most = most_groups * waves;
     const bool many = row_steps > most || grid.steps > most || row_steps * grid.steps > most;
     const std::int64_t wanted = many ? most : row_steps * grid.steps;
     grid.groups = static_cast<std::uint32_t>((wanted + waves - 1) / waves);

@@ -21,7 +21,7 @@ struct Int8QuantizeArgs {
     uint32_t activation;    // as ckitchen.h numbers them
     uint32_t rotate_group;  // 0, or 4, 16, 64, 256, 1024
     float rotate_factor;    // 1 / sqrt(rotate_group)
-    uint32_t width_log2;    // from int8_quantize_grid: a row takes 2^width_log2 elements of its workgroup
+    uint32_t row_share;     // from int8_quantize_grid: what a row takes of its workgroup
     uint32_t groups;        // from int8_quantize_grid: the workgroups that were launched
 };
 

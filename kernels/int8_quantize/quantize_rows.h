@@ -3,7 +3,8 @@
 #pragma once
 
 #include "../device/activation.h"
-#include "../device/magnitude.h"
+#include "../device/divide.h"
+#include "../device/row_waves.h"
 #include "int8_quantize_args.h"
 
 namespace ckitchen {
@@ -111,6 +112,93 @@ CK_DEVICE uint32_t int8_amax(const float (&value)[kPieceElements]) {
     return amax;
 }
 
+// Quantizes 16 values, packed. With r within 2^-23 of 1 / scale and |x / scale| <= 127, x * r differs from
+// x / scale, rounded, by at most 127 * (2^-23 + 2^-24), less than 2^-15: nearer than that to the middle of
+// two integers, and where x is not finite, the exact form decides.
+CK_DEVICE Uint32x4 int8_quantized_piece(const float (&value)[kPieceElements], float scale, bool finite) {
+    constexpr float kInteger = 12582912.0f;
+    const float reciprocal = approximate_reciprocal(scale);
+    Uint32x4 packed;
+    float furthest = 0.0f;
+    CK_UNROLL
+    for (int word = 0; word < 4; ++word) {
+        uint32_t byte[4];
+        CK_UNROLL
+        for (int index = 0; index < 4; ++index) {
+            const float x = value[4 * word + index];
+            const float rounded = __builtin_fmaf(x, reciprocal, kInteger);
+            const float rest = __builtin_fmaf(x, reciprocal, -(rounded - kInteger));
+            furthest = __builtin_fmaxf(furthest, __builtin_fabsf(rest));
+            byte[index] = __builtin_bit_cast(uint32_t, rounded);
+        }
+        packed[word] = pack_low_bytes(byte[0], byte[1], byte[2], byte[3]);
+    }
+    if (!any_lane(!finite || furthest > 0.5f - 0x1p-15f)) return packed;
+    const Int8Divisor divisor(scale);
+    CK_UNROLL
+    for (int word = 0; word < 4; ++word)
+        packed[word] =
+            pack_low_bytes(divisor.quantized(value[4 * word]), divisor.quantized(value[4 * word + 1]),
+                           divisor.quantized(value[4 * word + 2]), divisor.quantized(value[4 * word + 3]));
+    return packed;
+}
+
+// Rows of whole pieces without an activation. A lane has one piece, and a row as many waves as it needs.
+template <int kWaves, int kAlignment>
+struct Int8QuantizePieces {
+    static constexpr int kResidentGroups = kWaves <= 12 ? 3 : 1;
+    static constexpr int kSlotsAt = kWaves * kRotationLocalBytes;
+    static constexpr int kLocalBytes = kSlotsAt + (RowWaves<kWaves>::kSlotBytes + 15) / 16 * 16;
+    static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
+
+    static CK_DEVICE void run(const Int8QuantizeArgs& args, LocalPointer<uint8_t> local) {
+        const RowWaves<kWaves> waves(args.row_share);
+        uint32_t turn = 0;
+        CK_NO_UNROLL
+        for (int64_t first = static_cast<int64_t>(workgroup_id()) * waves.held; first < args.rows;
+             first += static_cast<int64_t>(args.groups) * waves.held) {
+            run_row(args, first + waves.row, waves, turn, local);
+            turn ^= 1;
+        }
+    }
+
+    static CK_DEVICE void run_row(const Int8QuantizeArgs& args, int64_t row, const RowWaves<kWaves>& waves,
+                                  uint32_t turn, LocalPointer<uint8_t> local) {
+        const bool takes_part = waves.row < waves.held && row < args.rows;
+        const bool exists = takes_part && waves.column < args.k;
+        float value[kPieceElements];
+        clear_piece(value);
+        const uint32_t size = element_size(args.type);
+        if (exists)
+            load_whole_piece_of<kPlace>(
+                args.type, lane_address(args.x + row * args.ldx * size, waves.column * size), value);
+        if (takes_part && args.rotate_group != 0) {
+            rotate_piece(value, args.rotate_group, local + wave_id() * kRotationLocalBytes, lane_id_again());
+            CK_UNROLL
+            for (int index = 0; index < kPieceElements; ++index)
+                value[index] = value[index] * args.rotate_factor;
+            round_piece(args.type, value);
+        }
+        uint32_t amax = 0;
+        CK_UNROLL
+        for (int index = 0; index < kPieceElements; ++index) amax = larger(amax, magnitude(value[index]));
+        const bool finite = amax < kInfinity;
+        if (!finite) amax = int8_amax(value);
+        amax = waves.larger_of_row(amax, turn, local + kSlotsAt);
+        if (!takes_part) return;
+        const float scale = int8_row_scale(amax);
+        if (waves.column == 0) int8_store_scale(args, row, scale);
+        const Uint32x4 packed = int8_quantized_piece(value, scale, finite);
+        if (!exists) return;
+        if (args.q_block == 0) {
+            store_16_bytes<kPlace>(lane_address(args.q + row * args.ldq, waves.column), packed);
+        } else {
+            const uint64_t block = args.q + (row >> 4) * args.q_block + (row & 15) * 16;
+            store_16_bytes<kPlace>(lane_address(block, waves.column * 16), packed);
+        }
+    }
+};
+
 // A workgroup holds whole rows: one, or several narrow ones, each in 2^width_log2 elements.
 template <int kWaves, int kAlignment>
 struct Int8QuantizeWhole {
@@ -119,7 +207,7 @@ struct Int8QuantizeWhole {
     static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
 
     static CK_DEVICE void run(const Int8QuantizeArgs& args, LocalPointer<uint8_t> local) {
-        const uint32_t rows_log2 = __builtin_ctz(kWaves * kWaveElements) - args.width_log2;
+        const uint32_t rows_log2 = __builtin_ctz(kWaves * kWaveElements) - args.row_share;
         for (int64_t first = static_cast<int64_t>(workgroup_id()) << rows_log2; first < args.rows;
              first += static_cast<int64_t>(args.groups) << rows_log2)
             run_rows(args, first, local);
@@ -131,8 +219,8 @@ struct Int8QuantizeWhole {
         CK_UNROLL
         for (int piece = 0; piece < kWavePieces; ++piece) {
             const uint32_t index = wave_id() * kWaveElements + piece_index(piece);
-            const uint32_t column = index & ((1u << args.width_log2) - 1);
-            place.row[piece] = first + (index >> args.width_log2);
+            const uint32_t column = index & ((1u << args.row_share) - 1);
+            place.row[piece] = first + (index >> args.row_share);
             place.column[piece] = column;
             place.count[piece] = place.row[piece] < args.rows ? piece_count(column, k) : 0;
         }
@@ -142,7 +230,7 @@ struct Int8QuantizeWhole {
         uint32_t amax[kWavePieces];
         CK_UNROLL
         for (int piece = 0; piece < kWavePieces; ++piece) amax[piece] = int8_amax(pieces.value[piece]);
-        larger_of_rows(amax, args.width_log2, local);
+        larger_of_rows(amax, args.row_share, local);
         CK_UNROLL
         for (int piece = 0; piece < kWavePieces; ++piece) {
             const float scale = int8_row_scale(amax[piece]);

@@ -249,10 +249,27 @@ void check_int8_quantize() {
                                               {4097, 13, 1},
                                               {8192, 13, 1}}) {
         const Int8QuantizeGrid full = int8_quantize_grid(whole, rows, k);
-        expect(full.groups == 1 && full.threads == 256 && full.width_log2 == width_log2, whole.name,
+        expect(full.groups == 1 && full.threads == 256 && full.row_share == width_log2, whole.name,
                "as many rows as a workgroup holds");
         expect(int8_quantize_grid(whole, rows + 1, k).groups == 2, whole.name, "one row more");
     }
+    const Int8QuantizeRow& pieces = *find_in(kInt8QuantizeRows, "pieces_6144");
+    shape = {};
+    shape.k = 6144;
+    expect(int8_quantize_refusal(pieces, shape) == Int8QuantizeRefusal::None, pieces.name, "k = 6144");
+    for (int field = 0; field < 4; ++field) {
+        Int8QuantizeShape odd = shape;
+        if (field == 0) odd.k = 6136;
+        if (field == 1) odd.k = 240;
+        if (field == 2) odd.activation = true;
+        if (field == 3) odd.rotate_group = 1024;
+        expect(int8_quantize_refusal(pieces, odd) == Int8QuantizeRefusal::Pieces, pieces.name,
+               "part of a piece, a narrow row, an activation, a rotation by 1024");
+    }
+    shape.k = 6160;
+    expect(int8_quantize_refusal(pieces, shape) == Int8QuantizeRefusal::Width, pieces.name, "k = 6160");
+    const Int8QuantizeGrid two = int8_quantize_grid(pieces, 5, 3072);
+    expect(two.groups == 3 && two.row_share == 6, pieces.name, "two rows of six waves in a workgroup");
     expect(int8_quantize_grid(any, 3, std::int64_t{1} << 40).groups == 3, any.name, "a workgroup a row");
     for (const Int8QuantizeRow& row : kInt8QuantizeRows) {
         const Int8QuantizeGrid grid = int8_quantize_grid(row, std::int64_t{1} << 48, 4096);

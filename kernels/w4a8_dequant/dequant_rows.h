@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../device/rotation.h"
-#include "../device/w4a8.h"
+#include "../device/w4a8_grid.h"
 #include "../device/wave_steps.h"
 #include "w4a8_dequant_args.h"
 
@@ -16,7 +16,16 @@ struct W4a8DequantRows {
     static constexpr int kLocalBytes = kWaves * kWaveBytes;
     static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
 
+    static_assert(kGridTableBytes <= kLocalBytes, "the tables take the place of the waves' memory");
+
     static CK_DEVICE void run(const W4a8DequantArgs& args, LocalPointer<uint8_t> local) {
+        if (args.type == kW4a8DequantInt8ByTables) {
+            make_grid_tables(args.codebook, args.levels, kWaves * kWaveSize, local);
+            for_each_wave_step<kWaves>(args.rows, args.steps, args.width_log2, args.workgroups,
+                                       [&](int64_t row, int64_t column)
+                                           CK_INLINE_LAMBDA { look_up_step(args, row, column, local); });
+            return;
+        }
         // Each wave has its own exchange memory and, behind it, its own copy of the levels.
         const LocalPointer<uint8_t> exchange = local + wave_id() * kWaveBytes;
         const LocalPointer<float> table =
@@ -27,6 +36,38 @@ struct W4a8DequantRows {
         for_each_wave_step<kWaves>(args.rows, args.steps, args.width_log2, args.workgroups,
                                    [&](int64_t row, int64_t column)
                                        CK_INLINE_LAMBDA { run_step(args, row, column, exchange, table); });
+    }
+
+    // The grid, by tables.
+    static CK_DEVICE void look_up_step(const W4a8DequantArgs& args, int64_t first_row, int64_t first_column,
+                                       LocalPointer<const uint8_t> local) {
+        Uint32x2 codes[kWavePieces];
+        uint32_t scale[kWavePieces];
+        uint64_t target[kWavePieces];
+        bool exists[kWavePieces];
+        CK_UNROLL
+        for (int piece = 0; piece < kWavePieces; ++piece) {
+            const uint32_t index = piece_index(piece);
+            const int64_t row = first_row + (index >> args.width_log2);
+            const int64_t column = first_column + (index & ((1u << args.width_log2) - 1));
+            target[piece] = args.out + row * args.ld_out + column;
+            exists[piece] = row < args.rows && column < args.k;
+            codes[piece] = Uint32x2{0, 0};
+            scale[piece] = 0;
+            if (!exists[piece]) continue;
+            codes[piece] =
+                load_codes<kPlace>(args.packed + row * args.ld_packed + column / 2, kPieceElements);
+            scale[piece] = global_pointer<const uint8_t>(
+                args.s_rel)[row * args.ld_s_rel + first_group_of_piece(args.groups, column)];
+        }
+        CK_UNROLL
+        for (int piece = 0; piece < kWavePieces; ++piece) {
+            const NibbleTable table = grid_table(local, scale[piece]);
+            const Uint32x2 first = table.look_up_in_order(codes[piece].x);
+            const Uint32x2 second = table.look_up_in_order(codes[piece].y);
+            if (exists[piece])
+                store_16_bytes<kPlace>(target[piece], Uint32x4{first.x, first.y, second.x, second.y});
+        }
     }
 
     static CK_DEVICE void run_step(const W4a8DequantArgs& args, int64_t first_row, int64_t first_column,

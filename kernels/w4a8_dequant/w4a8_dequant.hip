@@ -2,14 +2,14 @@
 #include "dequant_rows.h"
 
 #define CK_W4A8_DEQUANT_KERNEL_0(name, waves, lds, alignment)
-#define CK_W4A8_DEQUANT_KERNEL_1(name, waves, lds, alignment)                  \
-    CK_KERNEL((waves)*ckitchen::kWaveSize)                                     \
-    void ckitchen_w4a8_dequant_##name(ckitchen::W4a8DequantArgs args) {        \
-        using Variant = ckitchen::W4a8DequantRows<waves, alignment>;           \
-        static_assert(Variant::kLocalBytes == (lds),                           \
-                      "the row states the local memory that the kernel uses"); \
-        CK_SHARED static ckitchen::Uint32x4 local[(lds) / 16];                 \
-        Variant::run(args, (ckitchen::LocalPointer<ckitchen::uint8_t>)local);  \
+#define CK_W4A8_DEQUANT_KERNEL_1(name, waves, lds, alignment)                             \
+    CK_KERNEL_RESIDENT((waves)*ckitchen::kWaveSize, ckitchen::kW4a8DequantResidentGroups) \
+    void ckitchen_w4a8_dequant_##name(ckitchen::W4a8DequantArgs args) {                   \
+        using Variant = ckitchen::W4a8DequantRows<waves, alignment>;                      \
+        static_assert(Variant::kLocalBytes == (lds),                                      \
+                      "the row states the local memory that the kernel uses");            \
+        CK_SHARED static ckitchen::Uint32x4 local[(lds) / 16];                            \
+        Variant::run(args, (ckitchen::LocalPointer<ckitchen::uint8_t>)local);             \
     }
 #define CK_W4A8_DEQUANT_EXPAND(condition, ...) CK_W4A8_DEQUANT_KERNEL_##condition(__VA_ARGS__)
 #define CK_W4A8_DEQUANT_IF(condition, ...) CK_W4A8_DEQUANT_EXPAND(condition, __VA_ARGS__)

@@ -6,8 +6,14 @@
 
 namespace ckitchen {
 
+// Workgroups that share a multiprocessor: no more are launched of those that make tables first.
+constexpr int kW4a8DequantResidentGroups = 3;
+
 enum W4a8DequantType : uint32_t {
     kW4a8DequantInt8 = 0,  // the grid; otherwise an ElementType
+    // The grid of e4m3 scales whose groups are whole pieces of 16, from tables that every workgroup makes
+    // first.
+    kW4a8DequantInt8ByTables = 16,
 };
 
 // out = the int8 grid of the codes, or its floats, un-rotated. Leading dimensions count elements, of packed
@@ -28,7 +34,7 @@ struct W4a8DequantArgs {
     int64_t steps;             // from wave_grid
     uint32_t width_log2;       // from wave_grid
     uint32_t workgroups;       // from wave_grid
-    uint32_t type;             // kW4a8DequantInt8, or ElementType of out
+    uint32_t type;             // W4a8DequantType, or ElementType of out
     uint32_t scale_type;       // W4a8ScaleType
     uint32_t correction_type;  // ElementType
     uint32_t rotate_group;     // 0, or 4, 16, 64, 256, 1024

@@ -36,9 +36,11 @@ constexpr bool w4a8_dequant_misaligned(const W4a8DequantRow& row, std::uint64_t 
     return mixed_packed * 2 % row.alignment != 0 || mixed_out % row.alignment != 0;
 }
 
-// Launch geometry; rows and k are at least 1.
-constexpr WaveGrid w4a8_dequant_grid(const W4a8DequantRow& row, std::int64_t rows, std::int64_t k) {
-    return wave_grid(row.threads, rows, k);
+// Launch geometry on a device with so many multiprocessors; rows and k are at least 1.
+constexpr WaveGrid w4a8_dequant_grid(const W4a8DequantRow& row, std::int64_t rows, std::int64_t k,
+                                     bool by_tables, std::int64_t processors) {
+    const std::int64_t resident = (processors < 1 ? 1 : processors) * kW4a8DequantResidentGroups;
+    return wave_grid(row.threads, rows, k, by_tables ? resident : kWaveMaxGroups);
 }
 
 }  // namespace ckitchen

@@ -3,8 +3,7 @@
 // codes up in.
 #pragma once
 
-#include "../device/nibble_table.h"
-#include "../device/w4a8.h"
+#include "../device/w4a8_grid.h"
 #include "../int8_gemm/gemv.h"
 #include "w4a8_gemv_args.h"
 
@@ -14,9 +13,7 @@ namespace ckitchen {
 // lanes' sums at the end.
 template <int kRows, int kColumns, int kWaves, int kAlignment>
 struct W4a8PackedGemv {
-    // The tables of all e4m3 scales, made once.
-    static constexpr int kScales = 256;
-    static constexpr int kLocalBytes = kScales * 16;
+    static constexpr int kLocalBytes = kGridTableBytes;
     static constexpr uint32_t kDepth = kWaveSize * kPieceElements;
     static constexpr int kResults = kRows * kColumns;
     static constexpr int kLanesPerResult = kWaveSize / kResults;
@@ -30,9 +27,7 @@ struct W4a8PackedGemv {
     };
 
     static CK_DEVICE void run(const W4a8GemvArgs& args, LocalPointer<uint8_t> local) {
-        for (uint32_t scale = workitem_id(); scale < kScales; scale += kWaves * kWaveSize)
-            store_local_16_bytes(local + scale * 16, grid_bytes(args, e4m3_to_float(scale)));
-        local_barrier();
+        make_grid_tables(args.codebook, args.levels, kWaves * kWaveSize, local);
         CK_NO_UNROLL
         for (int64_t column = (static_cast<int64_t>(workgroup_id()) * kWaves + wave_id()) * kColumns;
              column < args.gemm.n; column += static_cast<int64_t>(args.workgroups) * kWaves * kColumns)
@@ -81,7 +76,7 @@ struct W4a8PackedGemv {
             Uint32x4 weight[kColumns];
             CK_UNROLL
             for (int n = 0; n < kColumns; ++n) {
-                const NibbleTable table = {load_local_16_bytes(local + step.scale[n] * 16)};
+                const NibbleTable table = grid_table(local, step.scale[n]);
                 const Uint32x2 first = table.look_up(step.codes[n].x);
                 const Uint32x2 second = table.look_up(step.codes[n].y);
                 weight[n] = Uint32x4{first.x, first.y, second.x, second.y};
@@ -121,22 +116,6 @@ struct W4a8PackedGemv {
         factors.load(output, column);
         const int32_t accumulator[1] = {total};
         int8_gemm_finish(output, row, column, 1, accumulator, factors);
-    }
-
-    // The values of the 16 codes of a group on the int8 grid.
-    static CK_DEVICE Uint32x4 grid_bytes(const W4a8GemvArgs& args, float scale) {
-        Uint32x4 bytes = {0, 0, 0, 0};
-        CK_UNROLL
-        for (uint32_t code = 0; code < kW4a8Levels; ++code) {
-            const float level =
-                args.codebook != 0
-                    ? __builtin_bit_cast(
-                          float, reinterpret_cast<GlobalPointer<const UnalignedUint32>>(args.codebook)[code])
-                    : args.levels[code];
-            const uint32_t value = __builtin_bit_cast(uint32_t, grid_value_in_low_bits(level, scale)) & 255;
-            bytes[code / 4] |= value << code % 4 * 8;
-        }
-        return bytes;
     }
 };
 

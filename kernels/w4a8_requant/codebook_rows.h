@@ -3,6 +3,7 @@
 // exactly.
 #pragma once
 
+#include "../device/row_waves.h"
 #include "quick_piece.h"
 #include "requant_outputs.h"
 
@@ -14,31 +15,6 @@ struct W4a8Piece {
     float scale;
     int32_t positive;   // bits of the largest weight, negative where there is none from 0 on
     uint32_t negative;  // bits of the smallest weight, its sign clear where there is none below 0
-
-    template <LoadPlace kPlace>
-    CK_DEVICE void load(uint32_t type, uint64_t address) {
-        if (type == kElementFloat32) {
-            load_whole_piece<Float32Format, kPlace>(address, weight);
-        } else if (type == kElementFloat16) {
-            load_whole_piece<Float16Format, kPlace>(address, weight);
-        } else {
-            load_whole_piece<Bfloat16Format, kPlace>(address, weight);
-        }
-    }
-
-    CK_DEVICE void clear() {
-        CK_UNROLL
-        for (int index = 0; index < kPieceElements; ++index) weight[index] = 0.0f;
-    }
-
-    // Rounds once to a type; what is a NaN may become 0.
-    CK_DEVICE void round(uint32_t type) {
-        if (type == kElementBfloat16) round_piece_to_bfloat16(weight);
-        if (type != kElementFloat16) return;
-        CK_UNROLL
-        for (int index = 0; index < kPieceElements; ++index)
-            weight[index] = Float16Format::to_float(Float16Format::from_float(weight[index]));
-    }
 
     // As signed integers, the bits of numbers from 0 on are in their order and larger than those of all
     // others; as unsigned ones, those of numbers below 0 are, in the opposite order.
@@ -190,18 +166,16 @@ struct W4a8Piece {
 template <int kWaves, int kAlignment>
 struct W4a8RequantCodebook {
     static constexpr int kResidentGroups = kWaves <= 12 ? 2 : 1;
-    // Behind the waves' memory the cells, and two values of every wave, which rows use in turn.
+    // Behind the waves' memory the cells, and what the waves of a row join.
     static constexpr int kTableAt = kWaves * kRotationLocalBytes;
     static constexpr int kSlotsAt = kTableAt + W4a8CellTable::kBytes;
-    static constexpr int kLocalBytes = (kSlotsAt + 2 * kWaves * 4 + 15) / 16 * 16;
+    static constexpr int kLocalBytes = (kSlotsAt + RowWaves<kWaves>::kSlotBytes + 15) / 16 * 16;
     static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
 
-    // Where a lane's piece lies. Rows are the same in all lanes of a wave.
+    // Where a lane's piece lies.
     struct Place {
+        RowWaves<kWaves> waves;
         int64_t row;
-        uint32_t wave;   // among those of its row
-        uint32_t first;  // wave of its row
-        uint32_t column;
         uint32_t group;
         bool takes_part;  // is there a row for the wave?
         bool exists;
@@ -209,29 +183,24 @@ struct W4a8RequantCodebook {
 
     static CK_DEVICE void run(const W4a8RequantArgs& args, LocalPointer<uint8_t> local) {
         const W4a8CellTable table(args, local + kTableAt);
-        const uint32_t held = as_scalar(kWaves / args.row_share);
-        Place place;
-        const uint32_t row_of_wave = as_scalar(wave_id() / args.row_share);
-        place.first = row_of_wave * args.row_share;
-        place.wave = wave_id() - place.first;
-        place.column = (place.wave * kWaveSize + lane_id()) * kPieceElements;
-        place.group = static_cast<uint32_t>(first_group_of_piece(args.groups, place.column));
+        const RowWaves<kWaves> waves(args.row_share);
+        const auto group = static_cast<uint32_t>(first_group_of_piece(args.groups, waves.column));
         uint32_t nonfinite = 0;
         uint32_t turn = 0;
         CK_NO_UNROLL
-        for (int64_t first = static_cast<int64_t>(workgroup_id()) * held; first < args.rows;
-             first += static_cast<int64_t>(args.workgroups) * held) {
-            place.row = first + row_of_wave;
-            place.takes_part = row_of_wave < held && place.row < args.rows;
-            place.exists = place.takes_part && place.column < args.k;
-            run_rows(args, held, turn, place, table, nonfinite, local);
+        for (int64_t first = static_cast<int64_t>(workgroup_id()) * waves.held; first < args.rows;
+             first += static_cast<int64_t>(args.workgroups) * waves.held) {
+            const int64_t row = first + waves.row;
+            const bool takes_part = waves.row < waves.held && row < args.rows;
+            const Place place = {waves, row, group, takes_part, takes_part && waves.column < args.k};
+            run_rows(args, turn, place, table, nonfinite, local);
             turn ^= 1;
         }
         w4a8_store_count<kWaves>(args, nonfinite);
     }
 
-    static CK_DEVICE void run_rows(const W4a8RequantArgs& args, uint32_t held, uint32_t turn,
-                                   const Place& place, const W4a8CellTable& table, uint32_t& nonfinite,
+    static CK_DEVICE void run_rows(const W4a8RequantArgs& args, uint32_t turn, const Place& place,
+                                   const W4a8CellTable& table, uint32_t& nonfinite,
                                    LocalPointer<uint8_t> local) {
         const LocalPointer<uint8_t> memory = local + wave_id() * kRotationLocalBytes;
         const bool wide = args.groups.pieces > 1;
@@ -246,7 +215,7 @@ struct W4a8RequantCodebook {
                 piece.scale = scale_of_extremes(kW4a8Codebook, largest, 0.0f);
             }
         }
-        if (wide) join_groups<false>(args, held, place, piece, local);
+        if (wide) join_groups<false>(args, place, piece, local);
         CK_NO_UNROLL
         for (int refinement = 0; refinement < 2; ++refinement) {
             if (place.takes_part) {
@@ -259,21 +228,21 @@ struct W4a8RequantCodebook {
                     piece.scale = scale_of_sums(a, b);
                 }
             }
-            if (wide) join_groups<true>(args, held, place, piece, local);
+            if (wide) join_groups<true>(args, place, piece, local);
         }
         uint32_t largest = place.takes_part ? piece.largest_value(table, memory) : 0;
-        largest = larger_of_row(args, place.exists ? largest : 0, turn, place, local);
+        largest = place.waves.larger_of_row(place.exists ? largest : 0, turn, local + kSlotsAt);
         if (!place.takes_part) return;
 
         const float s_channel = w4a8_s_channel(largest);
-        if (place.column == 0) w4a8_store_s_channel(args, place.row, s_channel);
+        if (place.waves.column == 0) w4a8_store_s_channel(args, place.row, s_channel);
         const uint32_t bits = w4a8_encode_s_rel(args, piece.scale, s_channel);
-        const Uint32x2 codes = piece.codes(args, table, place.row, place.column, place.exists, s_channel,
-                                           w4a8_decode_s_rel(args, bits), memory);
+        const Uint32x2 codes = piece.codes(args, table, place.row, place.waves.column, place.exists,
+                                           s_channel, w4a8_decode_s_rel(args, bits), memory);
         if (!place.exists) return;
-        if (place.column >> 4 == place.group * args.groups.pieces)
+        if (place.waves.column >> 4 == place.group * args.groups.pieces)
             w4a8_store_s_rel(args, place.row, place.group, bits);
-        store_codes<kPlace>(lane_address(args.packed + place.row * args.ld_packed, place.column / 2),
+        store_codes<kPlace>(lane_address(args.packed + place.row * args.ld_packed, place.waves.column / 2),
                             kPieceElements, codes);
     }
 
@@ -283,10 +252,11 @@ struct W4a8RequantCodebook {
                                    LocalPointer<uint8_t> memory, W4a8Piece& piece) {
         const uint32_t size = element_size(args.type);
         if (place.exists) {
-            piece.load<kPlace>(args.type,
-                               lane_address(args.weight + place.row * args.ldw * size, place.column * size));
+            load_whole_piece_of<kPlace>(
+                args.type, lane_address(args.weight + place.row * args.ldw * size, place.waves.column * size),
+                piece.weight);
         } else {
-            piece.clear();
+            clear_piece(piece.weight);
         }
         const uint32_t cleared = piece.clear_nonfinite();
         if (args.rotate_group == 0) return cleared;
@@ -294,20 +264,9 @@ struct W4a8RequantCodebook {
         CK_UNROLL
         for (int index = 0; index < kPieceElements; ++index)
             piece.weight[index] = piece.weight[index] * args.rotate_factor;
-        piece.round(args.type);
+        round_piece(args.type, piece.weight);
         piece.clear_nonfinite();
         return cleared;
-    }
-
-    // The largest value of a row's waves.
-    static CK_DEVICE uint32_t larger_of_row(const W4a8RequantArgs& args, uint32_t value, uint32_t turn,
-                                            const Place& place, LocalPointer<uint8_t> local) {
-        const auto slots = reinterpret_cast<LocalPointer<uint32_t>>(local + kSlotsAt) + turn * kWaves;
-        value = larger_of_wave(value);
-        if (lane_id() == 0) slots[wave_id()] = value;
-        local_barrier();
-        if (!place.takes_part) return 0;
-        return larger_of_wave(lane_id() < args.row_share ? slots[place.first + lane_id()] : 0);
     }
 
     // A piece's results, for the joining of groups, in its wave's memory; behind those the groups' scales.
@@ -327,12 +286,13 @@ struct W4a8RequantCodebook {
     // Scales of groups of several pieces from the pieces' results: one work-item joins a group, from left to
     // right.
     template <bool kSums>
-    static CK_DEVICE void join_groups(const W4a8RequantArgs& args, uint32_t held, const Place& place,
-                                      W4a8Piece& piece, LocalPointer<uint8_t> local) {
+    static CK_DEVICE void join_groups(const W4a8RequantArgs& args, const Place& place, W4a8Piece& piece,
+                                      LocalPointer<uint8_t> local) {
         local_barrier();
         const uint32_t row_groups = static_cast<uint32_t>(args.row_groups);
         CK_NO_UNROLL
-        for (uint32_t group = workitem_id(); group < held * row_groups; group += kWaves * kWaveSize) {
+        for (uint32_t group = workitem_id(); group < place.waves.held * row_groups;
+             group += kWaves * kWaveSize) {
             const uint32_t row = group / row_groups;
             const uint32_t begin =
                 row * args.row_share * kWaveSize + (group - row * row_groups) * args.groups.pieces;
@@ -344,8 +304,7 @@ struct W4a8RequantCodebook {
             *part(local, 2, group) = kSums ? scale_of_sums(a, b) : scale_of_extremes(kW4a8Codebook, a, b);
         }
         local_barrier();
-        if (place.exists)
-            piece.scale = *part(local, 2, place.first / args.row_share * row_groups + place.group);
+        if (place.exists) piece.scale = *part(local, 2, place.waves.row * row_groups + place.group);
         // The memory is about to be used for other things.
         local_barrier();
     }

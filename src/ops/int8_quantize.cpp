@@ -34,7 +34,7 @@ Status launch(ck_context& context, const ck_int8_quantize_args& args, const Vari
     device.activation = static_cast<uint32_t>(args.activation);
     device.rotate_group = static_cast<uint32_t>(args.rotate_group);
     device.rotate_factor = rotation_factor(args.rotate_group);
-    device.width_log2 = grid.width_log2;
+    device.row_share = grid.row_share;
     device.groups = grid.groups;
     return gpu(context).launch(row.kernel, grid.groups, grid.threads, &device, stream);
 }
@@ -87,9 +87,13 @@ const char* Int8Quantize::refusal(const Args& args, const Variant& variant) {
     shape.x_stride_bytes = args.rows > 1 ? args.ldx * size : 0;
     shape.up_offset_bytes = args.activation == CK_ACTIVATION_SWIGLU ? args.k * size : 0;
     shape.q_stride_bytes = args.rows > 1 ? args.ldq : 0;
+    shape.rotate_group = args.rotate_group;
+    shape.activation = args.activation != CK_ACTIVATION_NONE;
     switch (int8_quantize_refusal(row_of(variant), shape)) {
         case Int8QuantizeRefusal::None:
             return nullptr;
+        case Int8QuantizeRefusal::Pieces:
+            return "k below 256 or no multiple of 16, an activation, or a rotation by 1024";
         case Int8QuantizeRefusal::Width:
             return "k is larger than what a workgroup holds";
         case Int8QuantizeRefusal::Alignment:

@@ -30,8 +30,9 @@ const W4a8DequantRow& row_of(const Variant& variant) {
 
 Status launch(ck_context& context, const ck_w4a8_dequant_args& args, const Variant& variant, void* stream) {
     const W4a8DequantRow& row = row_of(variant);
-    const WaveGrid grid = w4a8_dequant_grid(row, args.n, args.k);
-    const bool grid_only = args.out_dtype == CK_I8;
+    const bool by_tables = args.out_dtype == CK_I8 && args.s_rel_dtype == CK_F8_E4M3 && args.group % 16 == 0;
+    const WaveGrid grid =
+        w4a8_dequant_grid(row, args.n, args.k, by_tables, context.backend->properties().compute_units);
     W4a8DequantArgs device{};
     device.packed = address(args.packed);
     device.s_rel = address(args.s_rel);
@@ -48,7 +49,9 @@ Status launch(ck_context& context, const ck_w4a8_dequant_args& args, const Varia
     device.steps = grid.steps;
     device.width_log2 = grid.width_log2;
     device.workgroups = grid.groups;
-    device.type = grid_only ? uint32_t{kW4a8DequantInt8} : element_type(args.out_dtype);
+    device.type = by_tables                 ? uint32_t{kW4a8DequantInt8ByTables}
+                  : args.out_dtype == CK_I8 ? uint32_t{kW4a8DequantInt8}
+                                            : element_type(args.out_dtype);
     device.scale_type = scale_type(args.s_rel_dtype);
     device.correction_type = element_type(args.correction_dtype);
     device.rotate_group = static_cast<uint32_t>(args.rotate_group);

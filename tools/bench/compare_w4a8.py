@@ -1,6 +1,6 @@
 """Times the W4A8 operators and the linears on one CUDA or ROCm device, with events.
 
-    compare_w4a8.py --library build/release/src/libckitchen.so [--rounds 30]
+    compare_w4a8.py --library build/release/src/libckitchen.so [--rounds 30] [--only requantize|many|few]
 
 Weights and activations are random normal numbers in bfloat16, groups of 16, e4m3 scales; medians of events around single calls, the
 operators of a line taken in turn. Requantization: rotated input, and raw input with a rotation by 256. Linears: the whole call, the
@@ -116,12 +116,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", required=True)
     parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--only", choices=("requantize", "many", "few"), help="requantization, linears on many or on few rows")
     options = parser.parse_args()
     library = Library(options.library)
     print(f"{torch.cuda.get_device_name()}; torch {torch.__version__}")
     flush = empty(256 << 20, torch.uint8)
 
     for n, k in ((3072, 3072), (5120, 5120), (13824, 5120), (28672, 5376)):
+        if options.only not in (None, "requantize"):
+            break
         weight = torch.randn((n, k), device="cuda").bfloat16()
         calls, variants, kept = {}, {}, []
         for name, group in (("requantize", 0), ("rotate 256, requantize", 256)):
@@ -131,6 +134,8 @@ def main():
 
     for m, n, k in ((12544, 9216, 3072), (30000, 21504, 5376), (1, 9216, 3072), (1, 28672, 5376), (2, 28672, 5376),
                     (4, 28672, 5376), (8, 9216, 3072), (8, 28672, 5376)):
+        if options.only not in (None, "few" if m <= 8 else "many"):
+            continue
         x = torch.randn((m, k), device="cuda").bfloat16()
         y, bias = empty((m, n), torch.bfloat16), torch.randn(n, device="cuda").bfloat16()
         w = torch.randint(-127, 128, (n, k), dtype=torch.int8, device="cuda")
