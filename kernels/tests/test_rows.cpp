@@ -369,7 +369,7 @@ void check_w4a8_gemv() {
     W4a8GemvShape shape{3, 5, 8, 33, 64, 32, true, false};
     expect(w4a8_gemv_refusal(*any, shape) == W4a8GemvRefusal::None, any->name, "any address");
     expect(w4a8_gemv_workgroups(*any, 33, 100) == 2, any->name, "33 columns take two workgroups of 32");
-    expect(w4a8_gemv_workgroups(*any, 32 * 401, 100) == 201, any->name, "two turns of about equal number");
+    expect(w4a8_gemv_workgroups(*any, 32 * 1601, 100) == 801, any->name, "two turns of about equal number");
     expect(w4a8_gemv_refusal(*aligned, shape) == W4a8GemvRefusal::Alignment, aligned->name, "packed at 3");
     shape.packed = 8;
     shape.ld_packed = 40;

@@ -17,13 +17,13 @@ struct W4a8GemvRow {
     std::uint32_t rows;      // of activations at most
     std::uint32_t columns;   // of a workgroup at a time
     std::uint32_t threads;   // work-items of a workgroup, all in x
-    std::uint32_t resident;  // workgroups that a multiprocessor holds
+    std::uint32_t launched;  // workgroups for each multiprocessor at most
     std::uint32_t alignment;
 };
 
 inline constexpr W4a8GemvRow kW4a8GemvRows[] = {
-#define CK_W4A8_GEMV_ROW(name, feature, rows, columns, waves, resident, alignment)                     \
-    {#name,    "ckitchen_w4a8_gemv_" #name, #feature, rows, (columns) * (waves), (waves)*32, resident, \
+#define CK_W4A8_GEMV_ROW(name, feature, rows, columns, waves, resident, launched, alignment)           \
+    {#name,    "ckitchen_w4a8_gemv_" #name, #feature, rows, (columns) * (waves), (waves)*32, launched, \
      alignment},
 #include "w4a8_gemv.inc"
 #undef CK_W4A8_GEMV_ROW
@@ -68,7 +68,7 @@ constexpr W4a8GemvRefusal w4a8_gemv_refusal(const W4a8GemvRow& row, const W4a8Ge
 constexpr std::uint32_t w4a8_gemv_workgroups(const W4a8GemvRow& row, std::int64_t n,
                                              std::int64_t processors) {
     const std::int64_t wanted = (n - 1) / row.columns + 1;
-    const std::int64_t most = (processors < 1 ? 1 : processors) * row.resident;
+    const std::int64_t most = (processors < 1 ? 1 : processors) * row.launched;
     const std::int64_t turns = (wanted - 1) / most + 1;
     return static_cast<std::uint32_t>((wanted - 1) / turns + 1);
 }
