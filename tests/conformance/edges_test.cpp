@@ -1,5 +1,6 @@
 // Shapes at which tiled and vectorized code goes wrong, one dimension at a time, and the combinations that
 // random problems meet too rarely.
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 
@@ -245,6 +246,95 @@ TEST_CASE("w4a8_requant with every kind of group", "[edges][w4a8_requant][w4a8_d
                     },
                     group % 32 == 0 ? Fill::kTies : Fill::kNormal));
             }
+}
+
+// Rows of several waves, which have kernels of their own: every fill with every kind of choice.
+TEST_CASE("w4a8_requant with a codebook on rows of several waves", "[edges][w4a8_requant]") {
+    for (int fill = 0; fill < kFillCount; ++fill)
+        for (const int32_t group : {16, 48, 256})
+            for (const uint64_t seed : {uint64_t{0}, uint64_t{7}})
+                for (const int32_t rotate_group : {0, 16, 256}) {
+                    if (rotate_group == 16 && !suite().full) continue;
+                    check(make_case(
+                        CK_OP_W4A8_REQUANT,
+                        [&](Args& all) {
+                            all.w4a8_requant.dtype = fill % 2 == 0 ? CK_BF16 : CK_F32;
+                            all.w4a8_requant.n = 3;
+                            all.w4a8_requant.k = 768;
+                            all.w4a8_requant.group = group;
+                            all.w4a8_requant.rotate_group = rotate_group;
+                            all.w4a8_requant.s_rel_dtype = group == 48 ? CK_F32 : CK_F8_E4M3;
+                            all.w4a8_requant.seed = seed;
+                            all.w4a8_requant.nonfinite = static_cast<uint64_t*>(at_alignment(8));
+                        },
+                        static_cast<Fill>(fill)));
+                }
+}
+
+// Where a shortcut that is exact almost everywhere would not be: quotients on, and some ulps beside, the
+// middle between two levels, with codebooks of even, close, equal and mirrored levels.
+TEST_CASE("w4a8_requant at and beside the thresholds of a codebook", "[edges][w4a8_requant]") {
+    std::vector<std::vector<float>> codebooks(5, std::vector<float>(16));
+    for (int code = 0; code < 16; ++code) {
+        const auto place = static_cast<float>(2 * code - 15);
+        codebooks[0][static_cast<size_t>(code)] = place / 16;
+        codebooks[1][static_cast<size_t>(code)] = place * std::fabs(place) / 225;
+        codebooks[2][static_cast<size_t>(code)] =
+            code < 8 ? place / 15 : place / 15 - 0.13f;                                     // 7 and 8 close
+        codebooks[3][static_cast<size_t>(code)] = static_cast<float>(code / 2) / 7 - 0.4f;  // pairs are equal
+        codebooks[4][static_cast<size_t>(code)] = std::sin(place / 10);
+    }
+    const int64_t n = suite().full ? 32 : 4;
+    const int64_t k = 768;
+    Random random(suite().seed);
+    for (const std::vector<float>& codebook : codebooks) {
+        std::vector<float> weight(static_cast<size_t>(n * k));
+        float largest = 1;
+        for (size_t i = 0; i < weight.size(); ++i) {
+            // The first of a group is its scale, which the others are relative to.
+            if (i % 16 == 0) {
+                largest = std::ldexp(1.0f + random.unit(), static_cast<int>(random.between(-3, 1)));
+                weight[i] = random.one_in(2) ? largest : -largest;
+                continue;
+            }
+            const auto code = static_cast<size_t>(random.between(0, 14));
+            float value = (codebook[code] + codebook[code + 1]) / 2 * largest;
+            if (random.one_in(8)) value = 0;
+            for (int64_t steps = random.between(-3, 3); steps != 0; steps += steps < 0 ? 1 : -1)
+                value = std::nextafterf(value, steps < 0 ? -HUGE_VALF : HUGE_VALF);
+            weight[i] = std::fabs(value) <= largest ? value : largest;
+        }
+        for (const int32_t group : {16, 64})
+            for (const uint64_t seed : {uint64_t{0}, uint64_t{7}}) {
+                Case which = make_case(CK_OP_W4A8_REQUANT, [&](Args& all) {
+                    all.w4a8_requant.dtype = CK_F32;
+                    all.w4a8_requant.n = n;
+                    all.w4a8_requant.k = k;
+                    all.w4a8_requant.group = group;
+                    all.w4a8_requant.seed = seed;
+                    all.w4a8_requant.codebook = static_cast<const float*>(at_alignment(4));
+                });
+                which.given["weight"] = to_bytes(weight);
+                which.given["codebook"] = to_bytes(codebook);
+                check(which);
+            }
+    }
+}
+
+// The same for the rounding of a row: values on, and ulps beside, the middle of two integers.
+TEST_CASE("int8_quantize of every fill on rows of several waves", "[edges][int8_quantize]") {
+    for (int fill = 0; fill < kFillCount; ++fill)
+        for (const ck_dtype dtype : {CK_F32, CK_F16, CK_BF16})
+            for (const int32_t rotate_group : {0, 64, 256})
+                check(make_case(
+                    CK_OP_INT8_QUANTIZE,
+                    [&](Args& all) {
+                        all.int8_quantize.dtype = dtype;
+                        all.int8_quantize.rows = 7;
+                        all.int8_quantize.k = 768;
+                        all.int8_quantize.rotate_group = rotate_group;
+                    },
+                    static_cast<Fill>(fill)));
 }
 
 TEST_CASE("w4a8 operators with zero extents",
