@@ -321,6 +321,49 @@ TEST_CASE("w4a8_requant at and beside the thresholds of a codebook", "[edges][w4
     }
 }
 
+// The same for the final codes. The first group of each row has the levels themselves, which makes s_channel
+// factor / 128; the other weights are halves of it some ulps aside, as the middles of scaled levels are. None
+// are exactly there: one of those would have its whole wave computed exactly.
+TEST_CASE("w4a8_requant beside the middles of scaled levels", "[edges][w4a8_requant]") {
+    const std::vector<float> units = {-127, -110, -92, -75, -58, -42, -25, -8,
+                                      8,    25,   42,  58,  75,  92,  110, 127};
+    std::vector<float> codebook;
+    for (const float unit : units) codebook.push_back(unit / 128);
+    const auto n = static_cast<size_t>(suite().full ? 32 : 4);
+    const size_t k = 768;
+    Random random(suite().seed);
+    for (const float factor : {1.0f, 1.5f, 1.75f}) {
+        std::vector<float> weight(n * k);
+        int64_t most = 1;
+        for (size_t i = 0; i < weight.size(); ++i) {
+            if (i % k < 16) {
+                weight[i] = codebook[i % k] * factor;
+                continue;
+            }
+            if (i % 16 == 0) most = random.one_in(4) ? 16 : 200;
+            float value = static_cast<float>(random.between(-most, most)) * factor / 256;
+            const float towards = random.one_in(2) ? HUGE_VALF : -HUGE_VALF;
+            for (int64_t steps = random.between(1, 3); steps != 0; --steps)
+                value = std::nextafterf(value, towards);
+            weight[i] = value;
+        }
+        for (const ck_dtype s_rel_dtype : {CK_F8_E4M3, CK_F32}) {
+            Case which = make_case(CK_OP_W4A8_REQUANT, [&](Args& all) {
+                all.w4a8_requant.dtype = CK_F32;
+                all.w4a8_requant.n = static_cast<int64_t>(n);
+                all.w4a8_requant.k = static_cast<int64_t>(k);
+                all.w4a8_requant.group = 16;
+                all.w4a8_requant.s_rel_dtype = s_rel_dtype;
+                all.w4a8_requant.codebook = static_cast<const float*>(at_alignment(4));
+            });
+            which.given["weight"] = to_bytes(weight);
+            which.given["codebook"] = to_bytes(codebook);
+            const Outcome outcome = check(which);
+            if (outcome.ok()) CHECK(to_floats(outcome.outputs.at("s_channel"), CK_F32)[0] == factor / 128);
+        }
+    }
+}
+
 // The same for the rounding of a row: values on, and ulps beside, the middle of two integers.
 TEST_CASE("int8_quantize of every fill on rows of several waves", "[edges][int8_quantize]") {
     for (int fill = 0; fill < kFillCount; ++fill)
