@@ -194,7 +194,7 @@ struct Int8QuantizePieces {
             store_16_bytes<kPlace>(lane_address(args.q + row * args.ldq, waves.column), packed);
         } else {
             const uint64_t block = args.q + (row >> 4) * args.q_block + (row & 15) * 16;
-            store_16_bytes<kPlace>(lane_address(block, waves.column * 16), packed);
+            store_16_bytes<kPlace>(block + waves.column * 16, packed);
         }
     }
 };
