@@ -127,7 +127,10 @@ TEST_CASE("int8_gemm with few results and a deep K", "[edges][int8_gemm][int8_li
             all.int8_linear.out_dtype = dtype == CK_I32 ? CK_BF16 : dtype;
         }));
         if (!device().is_simulated()) continue;
-        // No problem but these needs memory for sums.
+        // No problem but these needs memory for sums, and none where one unit is all there is.
+        ck_device_properties facts = CK_INIT(ck_device_properties);
+        REQUIRE(ck_context_info(device().context(), &facts) == CK_OK);
+        if (facts.compute_units == 1) continue;
         ck_int8_gemm_args query = which.problem.args.int8_gemm;
         uint64_t bytes = 0;
         REQUIRE(ck_int8_gemm_workspace_size(device().context(), &query, &bytes) == CK_OK);
