@@ -7,6 +7,7 @@
 #include "catch.hpp"
 #include "numbers.hpp"
 #include "support.hpp"
+#include "weight_quantizer.hpp"
 
 namespace ckitchen::cli::test {
 namespace {
@@ -59,7 +60,9 @@ Result converted(const Session& session, const PlanOptions& plan, std::uint64_t 
     options.seed = seed;
     options.block_elements = block;
     Result out;
-    out.report = convert(input, session, options).report;
+    out.report = convert(
+                     input, [&]() -> const Session& { return session; }, options)
+                     .report;
     out.layers = out.report.layers;
     out.file = read_file(options.output);
     return out;
@@ -125,7 +128,8 @@ TEST_CASE("A GPU converts as the CPU does", "[.][gpu]") {
             CHECK(*got.report.device_idle_share >= 0);
             CHECK(*got.report.device_idle_share < 1);
             CHECK(got.report.device_seconds > 0);
-            if (block == 2048) CHECK(got.report.buffer_bytes < 600'000);
+            // Twenty blocks in work and 32 pieces to be written at most; the samples are all of this model.
+            if (block == 2048) CHECK(got.report.buffer_bytes < (needs_codebook(plan) ? 1'000'000 : 600'000));
         }
     });
 }

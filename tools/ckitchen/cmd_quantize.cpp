@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <optional>
 
@@ -111,7 +112,7 @@ Exit quantize(const QuantizeOptions& options) {
     PlanOptions plan = plan_options(options);
     std::vector<LoraChoice> loras;
     for (const std::string& lora : options.loras) loras.push_back(parse_lora(lora));
-    ConvertOptions convert_options;
+    ConvertOptions convert_options;  // the clock starts
     convert_options.seed = parse_seed(options);
     if (!options.dry_run && options.output.empty())
         throw Failure(Exit::kUsage, "-o is required (or --dry-run)");
@@ -142,8 +143,11 @@ Exit quantize(const QuantizeOptions& options) {
     convert_options.plan = plan;
     convert_options.threads = options.backend.threads;
     convert_options.progress = options.quiet ? ProgressStyle::kQuiet : detect_progress_style();
-    const Session session(options.backend.session());
-    const Conversion conversion = convert(input, session, convert_options);
+    const auto session = std::async(std::launch::async, [&options] {
+                             return std::make_unique<const Session>(options.backend.session());
+                         }).share();
+    const Conversion conversion = convert(
+        input, [&]() -> const Session& { return *session.get(); }, convert_options);
     if (report_file) write_json(*report_file, report_json(conversion.plan, conversion.report));
     std::fputs(report_table(conversion.plan, conversion.report).c_str(), stdout);
     for (const PlannedTensor& tensor : conversion.plan.tensors) {

@@ -7,8 +7,10 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <optional>
+#include <thread>
 #include <tuple>
 
 #include "crew.hpp"
@@ -26,29 +28,58 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kCopyBytes = 8 << 20;
-// Blocks that wait between two threads. Two keep both sides busy; more would only cost memory.
-constexpr std::size_t kReadAhead = 2;
-constexpr std::size_t kWriteBehind = 8;
-// On a GPU one block is copied in while the kernels of a second run, a third is copied out and the errors of
-// a fourth are added up. The CPU backend has all threads at work on one block.
-constexpr std::size_t kDeviceQuantizers = 4;
+
+// How a conversion is spread over threads.
+struct Team {
+    std::size_t readers = 1;
+    std::size_t quantizers = 1;
+    std::size_t window = 4;         // blocks between being read and being written
+    std::size_t samples_ahead = 1;  // layers whose codebooks are fitted before their turn
+    std::size_t write_behind = 8;   // pieces of blocks
+    std::int64_t block_elements = kBlockElements;
+};
+
+// The CPU backend has all threads at work on one block, the larger the better. On a GPU a block is a matter
+// of microseconds, and what the host does about it (reading it, looking for NaN, adding up the errors) takes
+// longest: as many blocks are in work as there are processors for, small enough for their caches. To fit a
+// codebook takes as long as several layers.
+Team team_for(const Session& session) {
+    Team team;
+    if (session.shares_memory()) return team;
+    const std::size_t processors = std::thread::hardware_concurrency();
+    team.readers = std::clamp<std::size_t>(processors / 4, 2, 4);
+    team.quantizers = std::clamp<std::size_t>(processors / 2, 4, 8);
+    team.window = team.readers + 2 * team.quantizers;
+    team.samples_ahead = 4;
+    team.write_behind = 4 * team.quantizers;
+    team.block_elements = kBlockElements / 4;
+    return team;
+}
 
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-enum class Piece { kCopy, kSample, kRows, kUnfit };
+enum class Piece { kBytes, kMergedRows, kSample, kRows };
 
-// A part of a tensor's bytes on its way from the file, merged with what is to be merged into it.
+// A part of a tensor.
 struct Chunk {
     std::size_t tensor = 0;  // index in the plan
-    Piece piece = Piece::kCopy;
-    std::uint64_t offset = 0;  // kCopy
-    std::int64_t row = 0;      // kRows
-    std::int64_t rows = 0;     // kRows
-    Buffer data;               // empty for kUnfit: the values cannot be quantized
-    std::uint64_t bytes = 0;   // of the file that are done with this chunk
+    Piece piece = Piece::kBytes;
+    std::uint64_t offset = 0;  // of kBytes and kMergedRows in the output's tensor
+    std::uint64_t size = 0;    // kBytes
+    std::int64_t row = 0;      // kMergedRows and kRows
+    std::int64_t rows = 0;     // of the values
 };
+
+// What is read of it, merged with what is to be merged into it.
+struct Values {
+    bool is_fit = true;  // otherwise they cannot be quantized, and nothing below is set
+    Buffer data;
+    std::uint64_t bytes = 0;  // of the file
+};
+// The quantizer moves the values out of it.
+using Loaded = std::shared_future<std::shared_ptr<Values>>;
 
 // Indices of the plan's tensors in the order of their bytes on the disk.
 std::vector<std::size_t> disk_order(const Plan& plan, const Checkpoint& input) {
@@ -87,39 +118,44 @@ struct Shared {
     const Plan& plan;
     const Session& session;
     const ConvertOptions& options;
+    const Team& team;
     BufferPool& pool;
 };
 
-// Reads a checkpoint front to back on a thread of its own, but for the samples: a layer's comes before the
-// rows of the layer in front of it, so that its codebook is fitted meanwhile. push() of the queue says when
-// to stop, and so do the functions here: they return false.
-class Reader {
-  public:
-    Reader(const Shared& shared, LoraMerger& merger, BoundedQueue<Chunk>& queue)
-        : shared_(shared), plan_(shared.plan), merger_(merger), queue_(queue) {}
+std::uint64_t row_bytes(const PlannedTensor& tensor) {
+    const TensorInfo& info = *tensor.source->info;
+    return static_cast<std::uint64_t>(info.shape[1]) * dtype_size(info.dtype);
+}
 
-    // Pushes every tensor's pieces in the given order.
-    void read_all(const std::vector<std::size_t>& order) {
-        std::size_t sampled = 0;  // places of `order` before this one have their samples pushed
-        const auto sample_next = [&] {
-            while (sampled < order.size() && !needs_sample(order[sampled])) ++sampled;
-            return sampled == order.size() || read_sample(order[sampled++]);
-        };
-        for (std::size_t place = 0; place < order.size(); ++place) {
-            const std::size_t index = order[place];
+// Cuts the tensors of a plan into chunks in the order in which they are worked on: front to back, but for the
+// samples, which come some layers before the rows, so that the codebook is fitted meanwhile.
+class Cutter {
+  public:
+    explicit Cutter(const Shared& shared) : plan_(shared.plan), team_(shared.team) {}
+
+    std::vector<Chunk> cut(const std::vector<std::size_t>& order) {
+        std::vector<std::size_t> sampled;
+        for (const std::size_t index : order) {
+            if (needs_sample(index)) sampled.push_back(index);
+        }
+        std::size_t next = 0;          // of `sampled` to be cut
+        std::size_t sampled_rows = 0;  // of `sampled` whose rows have been cut
+        for (const std::size_t index : order) {
             if (needs_sample(index)) {
-                // The layer's own, unless it came already, and the next one's.
-                while (sampled <= place) {
-                    if (!sample_next()) return;
-                }
-                if (!sample_next()) return;
+                const std::size_t end = std::min(sampled.size(), ++sampled_rows + team_.samples_ahead);
+                while (next < end) cut_sample(sampled[next++]);
             }
             const PlannedTensor& tensor = plan_.tensors[index];
-            const bool go_on = tensor.quantize        ? read_layer(index)
-                               : tensor.loras.empty() ? read_bytes(index)
-                                                      : read_merged(index);
-            if (!go_on) return;
+            if (tensor.quantize) {
+                cut_rows(index, Piece::kRows, tensor.n, tensor.k);
+            } else if (tensor.loras.empty()) {
+                cut_bytes(index);
+            } else {
+                const TensorInfo& info = *tensor.source->info;
+                cut_rows(index, Piece::kMergedRows, info.elements() == 0 ? 0 : info.shape[0], info.shape[1]);
+            }
         }
+        return std::move(chunks_);
     }
 
   private:
@@ -127,128 +163,122 @@ class Reader {
     bool needs_sample(std::size_t index) const {
         const PlannedTensor& tensor = plan_.tensors[index];
         return tensor.quantize && needs_codebook(plan_.options) &&
-               (codebook_sample_rows(tensor.n, tensor.k) < tensor.n || block_rows_of(tensor.k) < tensor.n);
+               (codebook_sample_rows(tensor.n, tensor.k) < tensor.n ||
+                block_rows(tensor.k, team_.block_elements) < tensor.n);
     }
 
-    std::int64_t block_rows_of(std::int64_t k) const { return block_rows(k, shared_.options.block_elements); }
+    void cut_sample(std::size_t index) {
+        const PlannedTensor& tensor = plan_.tensors[index];
+        Chunk chunk{index, Piece::kSample};
+        chunk.rows = codebook_sample_rows(tensor.n, tensor.k);
+        chunks_.push_back(chunk);
+    }
 
     // A tensor that is kept as it is.
-    bool read_bytes(std::size_t index) {
-        const SourceTensor& source = *plan_.tensors[index].source;
-        const std::uint64_t bytes = source.info->bytes();
+    void cut_bytes(std::size_t index) {
+        const std::uint64_t bytes = plan_.tensors[index].source->info->bytes();
         for (std::uint64_t offset = 0; offset < bytes; offset += kCopyBytes) {
-            Buffer data = shared_.pool.take(static_cast<std::size_t>(std::min(kCopyBytes, bytes - offset)));
-            source.read(offset, data.bytes());
-            const std::uint64_t size = data.size();
-            if (!queue_.push({index, Piece::kCopy, offset, 0, 0, std::move(data), size})) return false;
+            chunks_.push_back({index, Piece::kBytes, offset, std::min(kCopyBytes, bytes - offset)});
         }
-        return true;
     }
 
-    // A matrix that is kept in its own dtype, with something merged into it.
-    bool read_merged(std::size_t index) {
-        const PlannedTensor& tensor = plan_.tensors[index];
-        const std::int64_t n = tensor.source->info->elements() == 0 ? 0 : tensor.source->info->shape[0];
-        const std::int64_t step = block_rows_of(tensor.source->info->shape[1]);
+    void cut_rows(std::size_t index, Piece piece, std::int64_t n, std::int64_t k) {
+        const std::int64_t step = block_rows(k, team_.block_elements);
         for (std::int64_t row = 0; row < n; row += step) {
-            const std::vector<std::int64_t> rows = consecutive(row, std::min(step, n - row));
-            Buffer data = merger_.merge(tensor, plan_.options.format, rows, read_rows(tensor, rows).bytes());
-            const std::uint64_t size = data.size();
-            const std::uint64_t offset = static_cast<std::uint64_t>(row) * row_bytes(tensor);
-            if (!queue_.push({index, Piece::kCopy, offset, 0, 0, std::move(data), size})) return false;
+            const std::uint64_t offset = static_cast<std::uint64_t>(row) * row_bytes(plan_.tensors[index]);
+            chunks_.push_back({index, piece, offset, 0, row, std::min(step, n - row)});
         }
-        return true;
     }
 
-    bool read_sample(std::size_t index) {
-        const PlannedTensor& tensor = plan_.tensors[index];
-        const std::int64_t sample_rows = codebook_sample_rows(tensor.n, tensor.k);
-        std::vector<std::int64_t> rows(static_cast<std::size_t>(sample_rows));
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            rows[i] = codebook_sample_row(tensor.n, sample_rows, static_cast<std::int64_t>(i));
+    const Plan& plan_;
+    const Team& team_;
+    std::vector<Chunk> chunks_;
+};
+
+// Reads chunks and looks at their values. Thread-safe.
+class Reader {
+  public:
+    explicit Reader(const Shared& shared)
+        : plan_(shared.plan), pool_(shared.pool), merger_(shared.options.threads) {}
+
+    Values read(const Chunk& chunk) {
+        const PlannedTensor& tensor = plan_.tensors[chunk.tensor];
+        Values out;
+        if (chunk.piece == Piece::kBytes) {
+            out.data = pool_.take(static_cast<std::size_t>(chunk.size));
+            tensor.source->read(chunk.offset, out.data.bytes());
+            out.bytes = chunk.size;
+            return out;
         }
-        return push_values(index, Piece::kSample, rows);
-    }
-
-    bool read_layer(std::size_t index) {
-        const PlannedTensor& tensor = plan_.tensors[index];
-        const std::int64_t step = block_rows_of(tensor.k);
-        for (std::int64_t row = 0; row < tensor.n; row += step) {
-            const std::vector<std::int64_t> rows = consecutive(row, std::min(step, tensor.n - row));
-            if (!push_values(index, Piece::kRows, rows)) return false;
+        const std::vector<std::int64_t> rows = rows_of(chunk, tensor);
+        out.data = read_rows(tensor, rows);
+        out.bytes = out.data.size();
+        // Before merging, which sees to it that none come in: what a LoRA adds to NaN says nothing about the
+        // LoRA.
+        if (tensor.quantize &&
+            is_fault(scan_values(tensor.source->info->dtype, out.data.bytes()), plan_.options.format)) {
+            out = Values{};
+            out.is_fit = false;
+            return out;
         }
-        return true;
+        if (tensor.loras.empty()) return out;
+        const std::lock_guard lock(merging_);
+        out.data = merger_.merge(tensor, plan_.options.format, rows, out.data.bytes());
+        return out;
     }
 
-    bool push_values(std::size_t index, Piece piece, const std::vector<std::int64_t>& rows) {
-        const PlannedTensor& tensor = plan_.tensors[index];
-        Buffer data = read_rows(tensor, rows);
-        const std::uint64_t size = data.size();
-        const auto count = static_cast<std::int64_t>(rows.size());
-        if (!tensor.loras.empty()) {
-            // Before merging: what a LoRA adds to NaN says nothing about the LoRA.
-            if (is_fault(scan_values(tensor.source->info->dtype, data.bytes()), plan_.options.format)) {
-                return queue_.push({index, Piece::kUnfit, 0, 0, 0, Buffer(), 0});
-            }
-            data = merger_.merge(tensor, plan_.options.format, rows, data.bytes());
+  private:
+    static std::vector<std::int64_t> rows_of(const Chunk& chunk, const PlannedTensor& tensor) {
+        std::vector<std::int64_t> rows(static_cast<std::size_t>(chunk.rows));
+        std::iota(rows.begin(), rows.end(), chunk.row);
+        if (chunk.piece == Piece::kSample) {
+            for (std::int64_t& row : rows) row = codebook_sample_row(tensor.n, chunk.rows, row);
         }
-        return queue_.push({index, piece, 0, rows.front(), count, std::move(data), size});
-    }
-
-    static std::uint64_t row_bytes(const PlannedTensor& tensor) {
-        const TensorInfo& info = *tensor.source->info;
-        return static_cast<std::uint64_t>(info.shape[1]) * dtype_size(info.dtype);
-    }
-
-    static std::vector<std::int64_t> consecutive(std::int64_t first, std::int64_t count) {
-        std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
-        std::iota(rows.begin(), rows.end(), first);
         return rows;
     }
 
     // Ascending rows; consecutive ones in one read.
     Buffer read_rows(const PlannedTensor& tensor, const std::vector<std::int64_t>& rows) const {
         const auto size = static_cast<std::size_t>(row_bytes(tensor));
-        Buffer data = shared_.pool.take(rows.size() * size);
-        const auto read = [&](std::size_t first, std::size_t count) {
+        Buffer data = pool_.take(rows.size() * size);
+        for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
+            for (end = first + 1; end < rows.size() && rows[end] == rows[end - 1] + 1;) ++end;
             tensor.source->read(static_cast<std::uint64_t>(rows[first]) * size,
-                                data.bytes().subspan(first * size, count * size));
-        };
-        if (rows.back() - rows.front() + 1 == static_cast<std::int64_t>(rows.size())) {
-            read(0, rows.size());
-        } else {
-            for (std::size_t i = 0; i < rows.size(); ++i) read(i, 1);
+                                data.bytes().subspan(first * size, (end - first) * size));
         }
         return data;
     }
 
-    const Shared& shared_;
     const Plan& plan_;
-    LoraMerger& merger_;
-    BoundedQueue<Chunk>& queue_;
+    BufferPool& pool_;
+    std::mutex merging_;
+    LoraMerger merger_;  // uses many threads by itself
 };
 
 // A block on its way through a quantizer.
 struct Outcome {
-    bool is_fit = true;    // otherwise the values cannot be quantized, and nothing below is set
-    Codebook codebook;     // of the layer
-    QuantizedBlock block;  // kRows
+    bool is_fit = true;  // otherwise the values cannot be quantized, and nothing below is set
+    Codebook codebook;   // of the layer
+    QuantizedBlock block;
+    std::uint64_t bytes = 0;  // of the file
 };
 
 // A chunk and what becomes of it.
 struct Pending {
-    Chunk chunk;                  // without its data when a quantizer has them
-    std::future<Outcome> result;  // kSample and kRows
+    Chunk chunk;
+    Loaded loaded;
+    std::future<Outcome> result;  // kRows
 };
 
 // A layer between its first chunk and its last.
 struct OpenLayer {
-    std::shared_future<Codebook> codebook;  // fitted to its sample; not valid where its only block is that
+    // Fitted to its sample, nothing where that cannot be quantized; not valid where its only block is that.
+    std::shared_future<std::optional<Codebook>> codebook;
     ErrorSums errors;
 };
 
-// One pass over the checkpoint with one plan: a thread reads, others quantize, one writes. This one hands the
-// chunks out and takes the results in the same order.
+// One pass over the checkpoint with one plan: some threads read, others quantize, one writes. This one hands
+// the chunks out and takes the results in the same order.
 class Attempt {
   public:
     Attempt(const Shared& shared, SafetensorsWriter& writer, Progress& progress, ConversionReport& report)
@@ -257,13 +287,12 @@ class Attempt {
           writer_(writer),
           progress_(progress),
           report_(report),
-          merger_(shared.options.threads),
-          write_behind_(writer, kWriteBehind) {
-        const std::size_t count = shared.session.shares_memory() ? 1 : kDeviceQuantizers;
-        for (std::size_t i = 0; i < count; ++i) {
+          reader_(shared),
+          readers_(shared.team.readers, &reader_),
+          write_behind_(writer, shared.team.write_behind) {
+        for (std::size_t i = 0; i < shared.team.quantizers; ++i) {
             quantizers_.emplace_back(shared.session, shared.pool, times_, plan_.options, shared.options.seed);
         }
-        window_ = 2 * count;
     }
 
     // Nothing when all is written; otherwise the place in `order` of the tensor that cannot be quantized.
@@ -272,20 +301,32 @@ class Attempt {
             return static_cast<std::size_t>(std::find(order.begin(), order.end(), tensor) - order.begin());
         };
         {
-            Crew<WeightQuantizer> crew(quantizers_);
-            ReadAhead<Chunk> reader(kReadAhead, [&](BoundedQueue<Chunk>& queue) {
-                Reader(shared_, merger_, queue).read_all(order);
-            });
+            // The readers end last: quantizers wait for what they read.
+            Crew<Reader*> reading(readers_);
+            Crew<WeightQuantizer> quantizing(quantizers_);
             std::deque<Pending> pending;
-            while (true) {
-                std::optional<Chunk> chunk = next(reader);
-                if (chunk) pending.push_back(hand_out(std::move(*chunk), crew));
-                while (!pending.empty() && (!chunk || pending.size() > window_)) {
-                    const std::size_t tensor = pending.front().chunk.tensor;
-                    if (!take_in(pending.front())) return place_of(tensor);
-                    pending.pop_front();
+            const auto take_first = [&]() -> std::optional<std::size_t> {
+                const std::size_t tensor = pending.front().chunk.tensor;
+                if (!take_in(pending.front())) return place_of(tensor);
+                pending.pop_front();
+                return std::nullopt;
+            };
+            for (const Chunk& chunk : Cutter(shared_).cut(order)) {
+                Loaded loaded = reading
+                                    .submit([chunk](Reader*& reader) {
+                                        return std::make_shared<Values>(reader->read(chunk));
+                                    })
+                                    .share();
+                if (chunk.piece == Piece::kSample) {
+                    fit_codebook(chunk, loaded, quantizing);
+                    continue;
                 }
-                if (!chunk) break;
+                pending.push_back(hand_out(chunk, std::move(loaded), quantizing));
+                if (pending.size() <= shared_.team.window) continue;
+                if (const auto stopped = take_first()) return stopped;
+            }
+            while (!pending.empty()) {
+                if (const auto stopped = take_first()) return stopped;
             }
         }
         const auto start = Clock::now();
@@ -297,13 +338,6 @@ class Attempt {
     }
 
   private:
-    std::optional<Chunk> next(ReadAhead<Chunk>& reader) {
-        const auto start = Clock::now();
-        std::optional<Chunk> chunk = reader.next();
-        report_.read_wait_seconds += seconds_since(start);
-        return chunk;
-    }
-
     void write(const std::string& name, std::uint64_t offset, Buffer data) {
         const TensorInfo* const target = writer_.find(name);
         if (target == nullptr) throw Failure(Exit::kInternal, "no output tensor " + in_quotes(name));
@@ -312,75 +346,71 @@ class Attempt {
         report_.write_wait_seconds += seconds_since(start);
     }
 
-    Pending hand_out(Chunk chunk, Crew<WeightQuantizer>& crew) {
-        Pending out;
+    // A failure is met by the rows of the layer, which wait for the levels.
+    void fit_codebook(const Chunk& chunk, const Loaded& loaded, Crew<WeightQuantizer>& crew) {
         const PlannedTensor& tensor = plan_.tensors[chunk.tensor];
-        if (chunk.piece == Piece::kSample) {
-            auto fitted = std::make_shared<std::promise<Codebook>>();
-            layers_[chunk.tensor].codebook = fitted->get_future().share();
-            out.result =
-                crew.submit([&tensor, fitted, data = std::move(chunk.data)](WeightQuantizer& quantizer) {
-                    try {
-                        fitted->set_value(quantizer.fit_codebook(tensor, data.bytes()));
-                    } catch (...) {
-                        // Who waits for the levels fails as well.
-                        fitted->set_exception(std::current_exception());
-                        throw;
-                    }
-                    return Outcome();
-                });
-        } else if (chunk.piece == Piece::kRows) {
-            const OpenLayer& layer = layers_[chunk.tensor];
-            out.result =
-                crew.submit([this, &tensor, codebook = layer.codebook, row = chunk.row, rows = chunk.rows,
-                             data = std::move(chunk.data)](WeightQuantizer& quantizer) {
-                    return quantize_rows(quantizer, tensor, codebook, row, rows, data.bytes());
-                });
+        layers_[chunk.tensor].codebook =
+            crew.submit([&tensor, loaded](WeightQuantizer& quantizer) -> std::optional<Codebook> {
+                    const Values sample = std::move(*loaded.get());
+                    if (!sample.is_fit) return std::nullopt;
+                    return quantizer.fit_codebook(tensor, sample.data.bytes());
+                })
+                .share();
+    }
+
+    Pending hand_out(const Chunk& chunk, Loaded loaded, Crew<WeightQuantizer>& crew) {
+        Pending out{chunk, std::move(loaded), {}};
+        if (chunk.piece == Piece::kRows) {
+            out.result = crew.submit([this, chunk, loaded = out.loaded,
+                                      codebook = layers_[chunk.tensor].codebook](WeightQuantizer& quantizer) {
+                return quantize_rows(quantizer, chunk, loaded, codebook);
+            });
         }
-        out.chunk = std::move(chunk);
         return out;
     }
 
     // On a thread of the crew.
-    Outcome quantize_rows(WeightQuantizer& quantizer, const PlannedTensor& tensor,
-                          const std::shared_future<Codebook>& codebook, std::int64_t row, std::int64_t rows,
-                          std::span<const std::byte> data) const {
+    Outcome quantize_rows(WeightQuantizer& quantizer, const Chunk& chunk, const Loaded& loaded,
+                          const std::shared_future<std::optional<Codebook>>& codebook) const {
+        const PlannedTensor& tensor = plan_.tensors[chunk.tensor];
+        const Values values = std::move(*loaded.get());
+        const std::span<const std::byte> data = values.data.bytes();
         Outcome out;
-        if (is_fault(scan_values(tensor.value_dtype(), data), plan_.options.format)) {
-            out.is_fit = false;
-            return out;
-        }
+        out.bytes = values.bytes;
+        out.is_fit = values.is_fit;
+        if (!out.is_fit) return out;
         if (codebook.valid()) {
-            out.codebook = codebook.get();
+            const std::optional<Codebook>& fitted = codebook.get();
+            out.is_fit = fitted.has_value();
+            if (!out.is_fit) return out;
+            out.codebook = *fitted;
         } else if (needs_codebook(plan_.options)) {
             out.codebook = quantizer.fit_codebook(tensor, data);
         }
-        out.block = quantizer.quantize(tensor, out.codebook, row, rows, data);
+        out.block = quantizer.quantize(tensor, out.codebook, chunk.row, chunk.rows, data);
         return out;
     }
 
     // False when the values of the chunk cannot be quantized.
     bool take_in(Pending& pending) {
-        Chunk& chunk = pending.chunk;
+        const Chunk& chunk = pending.chunk;
         const PlannedTensor& tensor = plan_.tensors[chunk.tensor];
         const std::string& name = tensor.source->info->name;
-        switch (chunk.piece) {
-            case Piece::kUnfit:
-                return false;
-            case Piece::kCopy:
-                write(name, chunk.offset, std::move(chunk.data));
-                break;
-            case Piece::kSample:
-                pending.result.get();
-                return true;  // these rows come again
-            case Piece::kRows: {
-                Outcome outcome = pending.result.get();
-                if (!outcome.is_fit) return false;
-                write_rows(tensor, chunk, outcome);
-                break;
-            }
+        const auto start = Clock::now();
+        pending.loaded.wait();
+        report_.read_wait_seconds += seconds_since(start);
+        std::uint64_t bytes = 0;
+        if (chunk.piece == Piece::kRows) {
+            Outcome outcome = pending.result.get();
+            if (!outcome.is_fit) return false;
+            bytes = outcome.bytes;
+            write_rows(tensor, chunk, outcome);
+        } else {
+            Values& values = *pending.loaded.get();
+            bytes = values.bytes;
+            write(name, chunk.offset, std::move(values.data));
         }
-        progress_.advance(name, chunk.bytes);
+        progress_.advance(name, bytes);
         return true;
     }
 
@@ -441,10 +471,10 @@ class Attempt {
     Progress& progress_;
     ConversionReport& report_;
     WorkTimes times_;
+    Reader reader_;
+    std::deque<Reader*> readers_;
     std::deque<WeightQuantizer> quantizers_;
-    std::size_t window_ = 0;
     std::map<std::size_t, OpenLayer> layers_;  // by index in the plan
-    LoraMerger merger_;
     WriteBehind write_behind_;
 };
 
@@ -480,16 +510,14 @@ std::string describe(const ConvertOptions& options) {
 
 }  // namespace
 
-Conversion convert(const Checkpoint& input, const Session& session, const ConvertOptions& options) {
-    const auto start = Clock::now();
+Conversion convert(const Checkpoint& input, const std::function<const Session&()>& session_when_up,
+                   const ConvertOptions& options) {
     Conversion out;
     ConversionReport& report = out.report;
     report.input = input.path();
     report.output = options.output;
     report.format = options.plan.format == TargetFormat::kW4a8 ? "w4a8" : "int8";
     report.description = describe(options);
-    report.backend = session.backend();
-    report.device = session.device();
     report.seed = options.seed;
     report.file_bytes_in = input.file_bytes();
 
@@ -504,25 +532,33 @@ Conversion convert(const Checkpoint& input, const Session& session, const Conver
     out.plan = make_plan(input, plan_options);
     check_lora_values(out.plan);
     for (const std::string& notice : out.plan.notices) progress.notice(notice);
+    // A GPU takes a while to come up: the room for the output is made meanwhile.
+    auto writer =
+        std::make_unique<SafetensorsWriter>(options.output, out.plan.outputs, out.plan.metadata, inputs);
+    const Session& session = session_when_up();
+    report.backend = session.backend();
+    report.device = session.device();
+    Team team = team_for(session);
+    if (options.block_elements != 0) team.block_elements = options.block_elements;
     BufferPool pool(session);
-    const Shared shared{out.plan, session, options, pool};
+    const Shared shared{out.plan, session, options, team, pool};
     while (true) {
         const std::vector<std::size_t> order = disk_order(out.plan, input);
         progress.restart(out.plan.data_bytes_in);
         report.layers.clear();
-        SafetensorsWriter writer(options.output, out.plan.outputs, out.plan.metadata, inputs);
-        const std::optional<std::size_t> stopped = Attempt(shared, writer, progress, report).run(order);
-        if (!stopped) {
-            writer.commit();
-            report.file_bytes_out = writer.file_bytes();
-            break;
-        }
+        const std::optional<std::size_t> stopped = Attempt(shared, *writer, progress, report).run(order);
+        if (!stopped) break;
+        writer.reset();
         find_faults(out.plan, order, *stopped, plan_options.faults, progress);
         out.plan = make_plan(input, plan_options);
+        writer =
+            std::make_unique<SafetensorsWriter>(options.output, out.plan.outputs, out.plan.metadata, inputs);
     }
+    writer->commit();
+    report.file_bytes_out = writer->file_bytes();
     std::sort(report.layers.begin(), report.layers.end(),
               [](const LayerResult& a, const LayerResult& b) { return a.tensor < b.tensor; });
-    report.seconds = seconds_since(start);
+    report.seconds = seconds_since(options.start);
     if (!session.shares_memory()) report.device_idle_share = 1 - report.device_seconds / report.seconds;
     report.peak_memory_bytes = peak_memory();
     report.buffer_bytes = pool.allocated_bytes();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace ckitchen::cli {
 namespace {
@@ -28,13 +29,26 @@ void convert_16(std::span<const std::byte> data, std::span<float> out, Convert c
 // Exponent bits all set means NaN or infinity in every IEEE-like format.
 template <typename Bits>
 ValueFault scan_bits(std::span<const std::byte> data, Bits exponent_mask, Bits limit) {
+    // Counters as wide as the values, so that as many of them are looked at at once as fit into a register. A
+    // strip is too short for them to overflow. A magnitude has no sign bit, and registers compare signed
+    // numbers.
+    using Signed = std::make_signed_t<Bits>;
+    constexpr std::size_t kStrip = 16384;
+    constexpr auto kMagnitude = static_cast<Bits>(std::numeric_limits<Signed>::max());
     ValueFault fault;
-    for (std::size_t i = 0; i + sizeof(Bits) <= data.size(); i += sizeof(Bits)) {
-        const Bits magnitude =
-            load<Bits>(data.data() + i) & static_cast<Bits>(~(Bits{1} << (sizeof(Bits) * 8 - 1)));
-        const bool non_finite = magnitude >= exponent_mask;
-        fault.non_finite += non_finite ? 1 : 0;
-        fault.too_large += !non_finite && magnitude >= limit ? 1 : 0;
+    const std::size_t count = data.size() / sizeof(Bits);
+    for (std::size_t begin = 0; begin < count; begin += kStrip) {
+        const std::size_t end = std::min(count, begin + kStrip);
+        Bits non_finite = 0;
+        Bits large = 0;  // or not finite
+        for (std::size_t i = begin; i < end; ++i) {
+            const auto magnitude =
+                static_cast<Signed>(load<Bits>(data.data() + i * sizeof(Bits)) & kMagnitude);
+            non_finite = static_cast<Bits>(non_finite + (magnitude >= static_cast<Signed>(exponent_mask)));
+            large = static_cast<Bits>(large + (magnitude >= static_cast<Signed>(limit)));
+        }
+        fault.non_finite += non_finite;
+        fault.too_large += static_cast<Bits>(large - non_finite);
     }
     return fault;
 }
@@ -113,7 +127,7 @@ ValueFault scan_values(Dtype dtype, std::span<const std::byte> data) {
         case Dtype::kF32:
             return scan_bits<std::uint32_t>(data, kF32ExponentMask, limit);
         case Dtype::kF16:  // cannot reach the limit
-            return scan_bits<std::uint16_t>(data, 0x7C00, std::numeric_limits<std::uint16_t>::max());
+            return scan_bits<std::uint16_t>(data, 0x7C00, 0x7C00);
         default:
             return scan_bits<std::uint16_t>(data, 0x7F80, static_cast<std::uint16_t>(limit >> 16));
     }

@@ -40,8 +40,8 @@ struct ConversionReport {
         0;  // some thread was inside library calls, copies to and from the device included
     double device_seconds = 0;                // copies or kernels were enqueued at the device
     std::optional<double> device_idle_share;  // of a GPU: the part of `seconds` in which nothing was
-    double read_wait_seconds = 0;             // the thread that hands blocks out waited for input
-    double write_wait_seconds = 0;            // it waited for output
+    double read_wait_seconds = 0;             // the block whose turn it was had not been read yet
+    double write_wait_seconds = 0;            // finished blocks waited for those before them to be written
     std::uint64_t peak_memory_bytes = 0;
     std::uint64_t buffer_bytes = 0;  // of it: blocks on their way, page-locked where a GPU copies them
 };
