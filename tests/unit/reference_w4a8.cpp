@@ -1,5 +1,6 @@
 // The W4A8 building blocks: draw, nearest level, tree sum, the choice of a codebook.
 #include <algorithm>
+#include <bit>
 #include "catch.hpp"
 #include <cmath>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "core/codebook.hpp"
+#include "cpu/reference/sort_floats.hpp"
 #include "cpu/reference/w4a8.hpp"
 #include "cpu/reference/w4a8_codebook.hpp"
 
@@ -75,6 +77,24 @@ std::vector<float> fit_by_definition(std::vector<float> values) {
 }
 
 }  // namespace
+
+TEST_CASE("Floats are sorted by their digits as by comparisons") {
+    std::mt19937 generator(3);
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    for (const std::size_t count : {0u, 1u, 2u, 1000u, 100'000u}) {
+        std::vector<float> values(count);
+        for (float& value : values) {
+            // Of all magnitudes, most of them many times.
+            const auto bits = static_cast<std::uint32_t>(generator()) & 0xFFFF0000u;
+            value = std::bit_cast<float>(bits);
+            if (value != value) value = (bits >> 31) != 0 ? -kInfinity : kInfinity;
+        }
+        std::vector<float> expected = values;
+        std::sort(expected.begin(), expected.end());
+        sort_floats(values.data(), static_cast<std::int64_t>(count));
+        CHECK((values == expected));
+    }
+}
 
 TEST_CASE("the draw of known places and seeds") {
     // Worked out with arbitrary-precision integers from the hash's definition.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/codebook.hpp"
+#include "cpu/reference/sort_floats.hpp"
 #include "cpu/reference/w4a8.hpp"
 
 namespace ckitchen::reference {
@@ -91,7 +92,7 @@ void codebook_fit(float* values, std::int64_t count, float levels[16]) {
     if (!is_peaked(values, n)) return;
 
     // In sorted order every cell is a contiguous range, so an assignment is 15 borders.
-    std::sort(values, end);
+    sort_floats(values, n);
     double current[kLevels];
     for (int j = 0; j < kLevels; ++j) {
         const double position = static_cast<double>(j) / 15.0 * static_cast<double>(n - 1);
@@ -107,8 +108,7 @@ void codebook_fit(float* values, std::int64_t count, float levels[16]) {
         for (int j = 0; j < kLevels; ++j) {
             const float* const border =
                 j + 1 < kLevels ? cell_border(begin, end, current[j], current[j + 1]) : end;
-            double sum = 0.0;
-            for (const float* value = begin; value != border; ++value) sum += *value;
+            const double sum = sum_of(begin, border - begin, [](double value) { return value; });
             next[j] = border == begin ? current[j] : sum / static_cast<double>(border - begin);
             begin = border;
         }
