@@ -201,8 +201,8 @@ enum {
 enum {
     CK_DEVICE_INTEGRATED = 1u << 0, /* shares its memory with the host */
     CK_DEVICE_OVERRIDDEN = 1u << 1, /* HSA_OVERRIDE_GFX_VERSION is in force: arch may not be the chip's own */
-    CK_DEVICE_COMPILED = 1u << 2    /* no code for it is built in: the HIP runtime's compiler makes an operator's
-                                       on first use or in ck_prepare, which takes seconds */
+    CK_DEVICE_COMPILED = 1u << 2 /* no code for it is built in: the HIP runtime's compiler makes an operator's
+                                    on first use or in ck_prepare, which takes seconds */
 };
 
 /* Filled by ck_device_info and ck_context_info. Texts end with NUL. */

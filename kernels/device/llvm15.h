@@ -1,11 +1,12 @@
-// What the compilers of older runtimes, LLVM 15, lack or get wrong, put right before anything else is read. Newer
-// compilers never see this file.
+// What the compilers of older runtimes, LLVM 15, lack or get wrong, put right before anything else is read.
+// Newer compilers never see this file.
 
 namespace ckitchen {
 
-// LLVM 15 moves the instruction below a branch that some lanes take, where the others are switched off: the result is
-// pinned to where it is asked for. And it states "may read lanes that are switched off", of which there are none where
-// this is used, by setting every modifier bit of the instruction, which newer disassemblers take for damage.
+// LLVM 15 moves the instruction below a branch that some lanes take, where the others are switched off: the
+// result is pinned to where it is asked for. And it states "may read lanes that are switched off", of which
+// there are none where this is used, by setting every modifier bit of the instruction, which newer
+// disassemblers take for damage.
 __attribute__((device, always_inline)) inline unsigned older_permlanex16(unsigned otherwise, unsigned source,
                                                                          unsigned low, unsigned high) {
     unsigned value = __builtin_amdgcn_permlanex16(otherwise, source, low, high, false, false);

@@ -10,27 +10,27 @@
 
 #define CK_INT8_GEMM_OFFSET_0 ckitchen::uint32_t
 #define CK_INT8_GEMM_OFFSET_1 ckitchen::uint64_t
-#define CK_INT8_GEMM_VARIANT(kind, m, n, k, waves_m, waves_n, lds, alignment, wide)                         \
-    using Variant =                                                                                         \
-        ckitchen::Int8Gemm##kind<m, n, k, waves_m, waves_n, alignment, CK_INT8_GEMM_OFFSET_##wide>;         \
-    static_assert(Variant::kLocalBytes == (lds), "the row states the local memory that the kernel uses");   \
-    static_assert(                                                                                          \
-        Variant::kThreads == ckitchen::int8_gemm_threads(ckitchen::Int8GemmKind::kind, waves_m, waves_n),   \
+#define CK_INT8_GEMM_VARIANT(kind, m, n, k, waves_m, waves_n, lds, alignment, wide)                       \
+    using Variant =                                                                                       \
+        ckitchen::Int8Gemm##kind<m, n, k, waves_m, waves_n, alignment, CK_INT8_GEMM_OFFSET_##wide>;       \
+    static_assert(Variant::kLocalBytes == (lds), "the row states the local memory that the kernel uses"); \
+    static_assert(                                                                                        \
+        Variant::kThreads == ckitchen::int8_gemm_threads(ckitchen::Int8GemmKind::kind, waves_m, waves_n), \
         "one lane, one work-item")
 
-#define CK_INT8_GEMM_STATIC(name, kind, m, n, k, waves_m, waves_n, lds, ...)                       \
-    CK_KERNEL(ckitchen::int8_gemm_threads(ckitchen::Int8GemmKind::kind, waves_m, waves_n))         \
-    void ckitchen_int8_gemm_##name(ckitchen::Int8GemmArgs args) {                                  \
-        CK_INT8_GEMM_VARIANT(kind, m, n, k, waves_m, waves_n, lds, __VA_ARGS__);                   \
-        CK_SHARED static ckitchen::Uint32x4 local[(lds) == 0 ? 1 : (lds) / 16];                    \
-        Variant::run(args, (ckitchen::LocalPointer<ckitchen::uint8_t>)local);                      \
+#define CK_INT8_GEMM_STATIC(name, kind, m, n, k, waves_m, waves_n, lds, ...)               \
+    CK_KERNEL(ckitchen::int8_gemm_threads(ckitchen::Int8GemmKind::kind, waves_m, waves_n)) \
+    void ckitchen_int8_gemm_##name(ckitchen::Int8GemmArgs args) {                          \
+        CK_INT8_GEMM_VARIANT(kind, m, n, k, waves_m, waves_n, lds, __VA_ARGS__);           \
+        CK_SHARED static ckitchen::Uint32x4 local[(lds) == 0 ? 1 : (lds) / 16];            \
+        Variant::run(args, (ckitchen::LocalPointer<ckitchen::uint8_t>)local);              \
     }
-#define CK_INT8_GEMM_MAPPED(name, kind, m, n, k, waves_m, waves_n, lds, ...)                       \
-    CK_KERNEL_RESIDENT(ckitchen::int8_gemm_threads(ckitchen::Int8GemmKind::kind, waves_m, waves_n), \
+#define CK_INT8_GEMM_MAPPED(name, kind, m, n, k, waves_m, waves_n, lds, ...)                             \
+    CK_KERNEL_RESIDENT(ckitchen::int8_gemm_threads(ckitchen::Int8GemmKind::kind, waves_m, waves_n),      \
                        ckitchen::Int8GemmKind::kind == ckitchen::Int8GemmKind::WgmmaFew ? 256 / (n) : 1) \
-    void ckitchen_int8_gemm_##name(CK_CONSTANT_ARGUMENT ckitchen::Int8GemmMappedArgs args) {       \
-        CK_INT8_GEMM_VARIANT(kind, m, n, k, waves_m, waves_n, lds, __VA_ARGS__);                   \
-        Variant::run(args, (ckitchen::LocalPointer<ckitchen::uint8_t>)ckitchen::dynamic_local);     \
+    void ckitchen_int8_gemm_##name(CK_CONSTANT_ARGUMENT ckitchen::Int8GemmMappedArgs args) {             \
+        CK_INT8_GEMM_VARIANT(kind, m, n, k, waves_m, waves_n, lds, __VA_ARGS__);                         \
+        Variant::run(args, (ckitchen::LocalPointer<ckitchen::uint8_t>)ckitchen::dynamic_local);          \
     }
 #define CK_INT8_GEMM_DEFINE_Wmma CK_INT8_GEMM_STATIC
 #define CK_INT8_GEMM_DEFINE_Dot4 CK_INT8_GEMM_STATIC

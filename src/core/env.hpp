@@ -28,7 +28,7 @@ struct Env {
     std::string code_object_dir;
     std::string hip_library;
     std::string cuda_library;
-    std::string rocm_path;      // ROCM_PATH
+    std::string rocm_path;  // ROCM_PATH
     bool int8_tiled_a = false;
     bool gfx_override = false;  // HSA_OVERRIDE_GFX_VERSION is set
     Status status;              // the first value that was not understood

@@ -1,10 +1,10 @@
 // The scalar arithmetic of the reference: every code of the small floats, ties, edges of the exponential.
-#include "catch.hpp"
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <random>
+#include "catch.hpp"
 
 #include "cpu/reference/elements.hpp"
 #include "cpu/reference/numeric.hpp"

@@ -3,13 +3,13 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include "catch.hpp"
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
+#include "catch.hpp"
 
 #include "core/codebook.hpp"
 #include "cpu/fp_env.hpp"

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include "catch.hpp"
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +12,7 @@
 #include <string>
 #include <thread>
 #include <vector>
+#include "catch.hpp"
 
 #include "cpu/fp_env.hpp"
 #include "cpu/thread_count.hpp"

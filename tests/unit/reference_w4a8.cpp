@@ -1,12 +1,12 @@
 // The W4A8 building blocks: draw, nearest level, tree sum, the choice of a codebook.
 #include <algorithm>
 #include <bit>
-#include "catch.hpp"
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <random>
 #include <vector>
+#include "catch.hpp"
 
 #include "core/codebook.hpp"
 #include "cpu/reference/sort_floats.hpp"

@@ -28,20 +28,21 @@ typedef v16s bfloats_t;
 #endif
 
 /// `a` and `b` are four fragments each, one for 16 lanes; the lanes above repeat it.
-#define LOOP(NAME, FRAGMENT, SUM, WMMA)                                                        \
-    KERNEL void NAME(const FRAGMENT* a, const FRAGMENT* b, SUM* out, int rounds) {             \
-        const int lane = (int)__builtin_amdgcn_workitem_id_x() & 15;                           \
-        FRAGMENT x[4], y[4];                                                                   \
-        SUM sum[16] = {};                                                                      \
-        for (int i = 0; i < 4; ++i) {                                                          \
-            x[i] = a[16 * i + lane];                                                           \
-            y[i] = b[16 * i + lane];                                                           \
-        }                                                                                      \
-        for (int r = 0; r < rounds; ++r)                                                       \
-            for (int i = 0; i < 16; ++i) sum[i] = WMMA(x[i / 4], y[i % 4], sum[i]);            \
-        SUM* to = out + ((int)__builtin_amdgcn_workgroup_id_x() * 64 +                         \
-                         (int)__builtin_amdgcn_workitem_id_x()) * 16;                          \
-        for (int i = 0; i < 16; ++i) to[i] = sum[i];                                           \
+#define LOOP(NAME, FRAGMENT, SUM, WMMA)                                                                 \
+    KERNEL void NAME(const FRAGMENT* a, const FRAGMENT* b, SUM* out, int rounds) {                      \
+        const int lane = (int)__builtin_amdgcn_workitem_id_x() & 15;                                    \
+        FRAGMENT x[4], y[4];                                                                            \
+        SUM sum[16] = {};                                                                               \
+        for (int i = 0; i < 4; ++i) {                                                                   \
+            x[i] = a[16 * i + lane];                                                                    \
+            y[i] = b[16 * i + lane];                                                                    \
+        }                                                                                               \
+        for (int r = 0; r < rounds; ++r)                                                                \
+            for (int i = 0; i < 16; ++i) sum[i] = WMMA(x[i / 4], y[i % 4], sum[i]);                     \
+        SUM* to =                                                                                       \
+            out +                                                                                       \
+            ((int)__builtin_amdgcn_workgroup_id_x() * 64 + (int)__builtin_amdgcn_workitem_id_x()) * 16; \
+        for (int i = 0; i < 16; ++i) to[i] = sum[i];                                                    \
     }
 
 LOOP(loop_iu8, bytes_t, v8i, WMMA_IU8)

@@ -24,7 +24,7 @@ class ModuleImage {
     uint64_t fingerprint(bool& readable) const;
 
     const uint8_t* elf_ = nullptr;
-    size_t size_ = 0;  // of what the fingerprint covers
+    size_t size_ = 0;                // of what the fingerprint covers
     std::vector<uint8_t> unpacked_;  // of a compressed bundle; the ELF file lies in it
     uint64_t fingerprint_ = 0;
 };
