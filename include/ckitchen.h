@@ -122,7 +122,8 @@ enum {
     /* The device is of an architecture for which this library has no code. */
     CK_ERROR_UNSUPPORTED_ARCH = 32,
     CK_ERROR_OUT_OF_MEMORY = 50,
-    /* The GPU driver or runtime refused a call; the text has its name, code and words. */
+    /* The GPU driver or runtime refused a call; the text has its name, code and words. A device that has
+     * disappeared shows as this too where the runtime says no more than "unknown error" (HIP: 999). */
     CK_ERROR_DRIVER = 51,
     /* The device has faulted or disappeared; the context cannot be used any more. */
     CK_ERROR_DEVICE_LOST = 52,
@@ -171,7 +172,8 @@ enum {
     CK_LOG_WARN = 2,
     CK_LOG_INFO = 3,
     CK_LOG_DISPATCH =
-        4, /* one machine-readable line a call: operator, problem, device, candidates, variant */
+        4, /* one machine-readable line for each call that runs a variant: operator, problem, device,
+              candidates, variant; a call with nothing to compute (a zero extent) has none */
     CK_LOG_DEBUG = 5,
     CK_LOG_TRACE = 6
 };

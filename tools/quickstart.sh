@@ -35,10 +35,14 @@ build_program() {
     cmake --build "$build" --parallel "$(nproc)"
 }
 
+# A GPU that the build has no code for is none.
+backend=auto
+if [[ -z $targets ]]; then backend=cpu; fi
+
 convert() {
     local input=$1 format=$2 name
     name=$(basename "$input" .safetensors)
-    "$build/ckitchen" quantize "$input" -o "$out/$name.$format.safetensors" --format "$format" \
+    "$build/ckitchen" quantize "$input" -o "$out/$name.$format.safetensors" --format "$format" --backend "$backend" \
         --report "$out/$name.$format.json"
 }
 
@@ -50,7 +54,7 @@ for layer in "$repo"/tests/data/*.safetensors; do
         step "Convert $(basename "$layer") to $format" convert "$layer" "$format"
     done
 done
-step 'Verify every operator' "$build/ckitchen" verify
+step 'Verify every operator' "$build/ckitchen" verify --backend "$backend"
 
 stage_table
 printf '\nThe program is %s, the converted layers and their reports are in %s.\n' "$build/ckitchen" "$out"

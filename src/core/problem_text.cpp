@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <vector>
 
 namespace ckitchen {
 namespace {
@@ -199,6 +201,7 @@ std::string problem_text(ck_op op, const void* args) {
 Status parse_problem(std::string_view text, ParsedProblem& problem) {
     text = text.substr(0, text.find('|'));
     problem = {};
+    std::vector<std::string_view> keys;
     const OpName* op = nullptr;
     std::size_t at = 0;
     while (true) {
@@ -223,6 +226,9 @@ Status parse_problem(std::string_view text, ParsedProblem& problem) {
             problem.op = op->op;
             continue;
         }
+        if (std::find(keys.begin(), keys.end(), key) != keys.end())
+            return invalid_argument("problem text: {} is given twice", key);
+        keys.push_back(key);
         CK_RETURN_IF_ERROR(parse_field(*op, key, value, problem.args.data()));
     }
     if (!op) return invalid_argument("problem text is empty");

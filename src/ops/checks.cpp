@@ -1,12 +1,15 @@
 #include "ops/checks.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace ckitchen::ops {
 namespace {
 
 const char* dtype_name(ck_dtype dtype) {
     switch (dtype) {
+        case CK_DTYPE_NONE:
+            return "CK_DTYPE_NONE";
         case CK_F32:
             return "CK_F32";
         case CK_F16:
@@ -22,6 +25,17 @@ const char* dtype_name(ck_dtype dtype) {
         default:
             return "unknown";
     }
+}
+
+// "" when `dtype` is one of them, otherwise their names.
+std::string names_unless_allowed(ck_dtype dtype, std::initializer_list<ck_dtype> allowed) {
+    std::string list;
+    for (ck_dtype entry : allowed) {
+        if (entry == dtype) return {};
+        if (!list.empty()) list += ", ";
+        list += entry == CK_DTYPE_NONE ? "0" : dtype_name(entry);
+    }
+    return list;
 }
 
 }  // namespace
@@ -40,20 +54,21 @@ Status check_ld(const char* name, int64_t& ld, const char* width_name, int64_t w
 }
 
 Status check_dtype(const char* name, ck_dtype dtype, std::initializer_list<ck_dtype> allowed) {
-    std::string list;
-    for (ck_dtype entry : allowed) {
-        if (entry == dtype) return {};
-        if (!list.empty()) list += ", ";
-        list += entry == 0 ? "0" : dtype_name(entry);
-    }
+    const std::string list = names_unless_allowed(dtype, allowed);
+    if (list.empty()) return {};
     return invalid_argument("{} is {} ({}), must be one of {}", name, dtype, dtype_name(dtype), list);
 }
 
 Status check_optional_dtype(const char* name, ck_dtype dtype, const void* pointer,
                             std::initializer_list<ck_dtype> allowed) {
     // A type without its pointer is harmless, a wrong one is still a mistake worth telling.
-    if (!pointer && dtype == CK_DTYPE_NONE) return {};
-    return check_dtype(name, dtype, allowed);
+    if (dtype != CK_DTYPE_NONE) return check_dtype(name, dtype, allowed);
+    if (!pointer) return {};
+    const std::string list = names_unless_allowed(dtype, allowed);
+    if (list.empty()) return {};
+    // What the type is of: bias_dtype is bias's.
+    const std::string_view tensor = std::string_view(name).substr(0, std::string_view(name).rfind("_dtype"));
+    return invalid_argument("{} is 0 (CK_DTYPE_NONE), required with {}: one of {}", name, tensor, list);
 }
 
 Status check_choice(const char* name, int32_t value, int32_t last) {

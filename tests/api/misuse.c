@@ -742,6 +742,14 @@ static void check_combinations(void) {
     args.int8_gemm.bias = NULL;
     args.int8_gemm.bias_dtype = CK_I8;
     refused(op, &args, CK_ERROR_INVALID_ARGUMENT, "bias_dtype", 1, "the type of no bias");
+    prepare(op, &args);
+    args.int8_gemm.bias_dtype = CK_DTYPE_NONE;
+    refused(op, &args, CK_ERROR_INVALID_ARGUMENT, "bias_dtype", 1, "a bias without a type");
+    CHECK(strstr(ck_last_error(), "bias_dtype is 0 (CK_DTYPE_NONE), required with bias") != NULL);
+    prepare(op, &args);
+    args.int8_gemm.out_dtype = CK_DTYPE_NONE;
+    refused(op, &args, CK_ERROR_INVALID_ARGUMENT, "out_dtype", 1, "no type of the result");
+    CHECK(strstr(ck_last_error(), "out_dtype is 0 (CK_DTYPE_NONE)") != NULL);
     op = table_of("na3d");
     /* A window that does not fit is clamped, unless it was asked to be refused; which axis, and both numbers.
      */

@@ -98,6 +98,11 @@ class Run {
   private:
     void fail(Fault fault, std::string text) { outcome_.failures.push_back({fault, std::move(text)}); }
 
+    void fail_call(ck_status status, const std::string& what, const char* why) {
+        outcome_.status = status;
+        fail(Fault::kStatus, what + ck_status_string(status) + ": " + why);
+    }
+
     void make_inputs() {
         args_ = which_.problem.args;
         for (Tensor& tensor : tensors_) {
@@ -174,8 +179,7 @@ class Run {
         uint64_t bytes = 0;
         const ck_status status = op_.workspace_size(device_.context(), args_, &bytes);
         if (status != CK_OK) {
-            fail(Fault::kStatus,
-                 std::string("workspace_size: ") + ck_status_string(status) + ": " + ck_last_error());
+            fail_call(status, "workspace_size: ", ck_last_error());
             return;
         }
         if (bytes == 0) return;
@@ -223,9 +227,8 @@ class Run {
         ck_support_info info = CK_INIT(ck_support_info);
         ck_status status = op_.supported(device_.context(), args_, &info);
         if (status != CK_OK || info.status != CK_OK) {
-            fail(Fault::kStatus, std::string("supported: ") +
-                                     ck_status_string(status == CK_OK ? info.status : status) + ": " +
-                                     (status == CK_OK ? info.reason : ck_last_error()));
+            fail_call(status == CK_OK ? info.status : status,
+                      "supported: ", status == CK_OK ? info.reason : ck_last_error());
             return false;
         }
         const std::vector<Count> before = counters();
@@ -233,7 +236,7 @@ class Run {
         status = hooks_.call(op_, device_.context(), args_);
         if (status == CK_OK) status = ck_synchronize(device_.context(), nullptr);
         if (status != CK_OK) {
-            fail(Fault::kStatus, std::string(ck_status_string(status)) + ": " + ck_last_error());
+            fail_call(status, "", ck_last_error());
             return false;
         }
         // An empty call launches nothing, so no variant runs.

@@ -50,6 +50,7 @@ struct Failure {
 
 struct Outcome {
     std::vector<Failure> failures;
+    ck_status status = CK_OK;              // of the call that failed; the result is then unknown
     std::string variant;                   // what ran
     std::map<std::string, Bytes> outputs;  // packed rows, as the call left them
 

@@ -201,6 +201,7 @@ TEST_CASE("a refused call is found", "[harness][int8_gemm]") {
     };
     const Outcome outcome = run_case(device(), gemm_case(), hooks);
     CHECK(outcome.has(Fault::kStatus));
+    CHECK(outcome.status == CK_ERROR_INVALID_ARGUMENT);
     CHECK(outcome.failures[0].text.find("lda") != std::string::npos);
 }
 

@@ -627,15 +627,32 @@ def size_limit(folder):
     equal(os.listdir(folder), ["m.safetensors"])
 
 
+def has_output(process, folder):
+    """The process has an output open in the folder, under a hidden name or without one."""
+    try:
+        files = [os.readlink(e.path) for e in os.scandir("/proc/%d/fd" % process.pid)]
+    except FileNotFoundError:  # a descriptor was closed meanwhile
+        return False
+    return any(f.startswith(folder + "/") for f in files)
+
+
+def has_unnamed_files(folder):
+    try:
+        os.close(os.open(folder, os.O_TMPFILE | os.O_RDWR))
+    except OSError:
+        return False
+    return True
+
+
 def start_and_wait(folder, **options):
-    """A long conversion, begun; its temporary file exists."""
+    """A long conversion, begun; its output is open."""
     source = big_model(os.path.join(folder, "m.safetensors"), 256)
     out = os.path.join(folder, "out")
     os.mkdir(out)
     process = subprocess.Popen([PROGRAM, "quantize", source, "-o", os.path.join(out, "q.safetensors"), "--format", "w4a8"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
     deadline = time.monotonic() + 60
-    while not os.listdir(out):
+    while not has_output(process, out):
         check(time.monotonic() < deadline and process.poll() is None, "the conversion did not begin")
         time.sleep(0.001)
     time.sleep(0.05)
@@ -644,10 +661,13 @@ def start_and_wait(folder, **options):
 
 
 def killed(folder):
+    """Nothing is left where a file can be without a name, a hidden file elsewhere, and never the final name."""
     process, out = start_and_wait(folder)
     process.kill()
     process.wait()
     names = os.listdir(out)
+    if has_unnamed_files(out):
+        equal(names, [])
     check("q.safetensors" not in names, names)
     check(all(n.startswith(".ckitchen-") and n.endswith(".tmp") for n in names), names)
 
@@ -705,7 +725,7 @@ def usage_errors(folder):
     fails(2, *both, "--format", "w4a8", "--stochastic", "18446744073709551616")
     fails(2, *both, "--format", "int8", "--stochastic", "1", names=["--stochastic"])
     fails(2, *both, "--format", "w4a8", "--levels", "log", names=["log"])
-    for pattern, why in (("(", "Unmatched"), ("a)(b", "Unmatched"), ("[", "["), ("*a{", ""), ("(a)\\1", "back-ref"),
+    for pattern, why in (("", "empty"), ("(", "Unmatched"), ("a)(b", "Unmatched"), ("[", "["), ("*a{", ""), ("(a)\\1", "back-ref"),
                          ("\\d+", "[0-9]"), ("[\\w.]", "[[:alnum:]_]"), ("(?:a)", ""), ("a" * 1001, "1001"),
                          ("((((a{99}){99}){99}){99}){99}", "repeats"), ("(" * 40 + "a" + "+)" * 40, "repeats")):
         line = fails(2, *both, "--format", "w4a8", "--include", pattern, names=["--include", '"' + pattern[:50], why])
@@ -718,6 +738,13 @@ def usage_errors(folder):
         fails(2, "bench", "--seconds", seconds, names=["seconds"])
     fails(2, *both, "--format", "w4a8", "--backend", "abacus", names=["abacus"])
     fails(2, *both, "--format", "w4a8", "--threads", "-1")
+    fails(2, "quantize", source, "-o", "-", "--format", "w4a8", names=['"-"', "stdout"], cwd=folder)
+    fails(2, *both, "--format", "w4a8", "--report", "-", names=['"-"', "stdout"], cwd=folder)
+    for command in (["verify"], ["bench", "--seconds", "0"]):
+        for problem, why in (("", "empty"), ("op=foo", "foo"), ("op=rotate rows=3 rows=4", "rows is given twice")):
+            fails(2, *command, "--problem", problem, "--backend", "cpu", names=[why])
+        nothing = "op=int8_gemm out_dtype=f32 m=0 n=1 k=1"
+        check("(nothing to compute" in run(*command, "--problem", nothing, "--backend", "cpu")[0], command)
     fails(2, *both, "--format", "w4a8", "--frobnicate")
     fails(2, "dequantize", source, "-o", target, "--dtype", "f64", names=["f64"])
     fails(6, *both, "--format", "w4a8", "--device", "900", "--backend", "cpu", names=["cpu"])
@@ -774,7 +801,10 @@ def broken_stdout(folder):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, timeout=240)
         equal(done.returncode, 4, arguments, done.stderr)
-        check(b"ckitchen: error: cannot write to stdout" in done.stderr, arguments, done.stderr)
+        check(b"ckitchen: error: cannot write to stdout: No space left on device" in done.stderr, arguments, done.stderr)
+        if arguments[-1] in ("-q", target):  # the output itself is not what is missing
+            check(b"q.safetensors was written and is complete" in done.stderr, arguments, done.stderr)
+            run("inspect", target)
 
 
 def file_mode(folder):
@@ -1070,12 +1100,42 @@ def lora_report(folder):
     check_named(out)
     check_named(err)
     check("blocks.0.attn.weight: quantize asym_w4a8_int8, rotation 256, merge 1 LoRA\n" in out, out)
-    # An already quantized layer cannot be merged into.
+    # An already quantized layer cannot be merged into. A file of which nothing can be merged is an error.
     quantize(write(source, pack(small_model())), target, "--format", "int8")
+    tensors.update(pair("narrow", 4, 20, 2, 3)[0])
+    write(lora, pack(tensors))
     second = os.path.join(folder, "2.safetensors")
     _, err = quantize(target, second, "--format", "w4a8", "--lora", lora)
     check('tensor "blocks.0.attn.weight" is quantized already' in err, err)
-    check(same_file(target, second))
+    equal(load(second)[0]["blocks.0.attn.weight"], load(target)[0]["blocks.0.attn.weight"])
+    write(lora, pack(pair("blocks.0.attn", 24, 256, 3, 1)[0]))
+    os.unlink(second)
+    for arguments in (["-o", second], ["--dry-run"]):
+        fails(3, "quantize", target, *arguments, "--format", "w4a8", "--lora", lora,
+              names=["l.safetensors", '"blocks.0.attn.weight" is quantized already', "none can be merged"])
+    check(not os.path.exists(second))
+
+
+def unused_patterns(folder):
+    """A pattern that finds no name, and a conversion that quantizes nothing, are told on stderr and in the reports."""
+    source = write(os.path.join(folder, "m.safetensors"), pack(small_model()))
+    target, report_path = os.path.join(folder, "q.safetensors"), os.path.join(folder, "r.json")
+    arguments = ["--format", "w4a8", "--include", "^img_in", "--exclude", "no_such_layer", "--include", "^$", "--exclude", "odd"]
+    lines = ['--include "^$": finds no tensor\'s name', '--exclude "no_such_layer": finds no tensor\'s name']
+    for more in (["-o", target, "--report", report_path, "-q"], ["--dry-run"]):
+        out, err = run("quantize", source, *arguments, *more)
+        equal(err.splitlines(), lines)
+        check("\n".join(lines) in out, out)
+    with open(report_path) as file:
+        equal(json.load(file)["patterns_unused"],
+              [{"option": "--include", "pattern": "^$"}, {"option": "--exclude", "pattern": "no_such_layer"}])
+    quantize(source, target, "--format", "w4a8", "--report", report_path, "--exclude", "odd")
+    with open(report_path) as file:
+        check("patterns_unused" not in json.load(file))
+    for arguments in (["--group-size", "512"], ["--exclude", "."]):
+        _, err = quantize(source, target, "--format", "w4a8", "-q", *arguments)
+        equal(err, source + ": no tensor can be quantized, all are kept\n")
+        equal(load(target)[0], small_model())
 
 
 def lora_errors(folder):
@@ -1122,7 +1182,9 @@ def lora_errors(folder):
     fails(3, "quantize", source, "-o", target, "--format", "w4a8", "--lora", path + "x", names=[path + "x", "No such file"])
     write(path, pack(good))
     fails(2, "quantize", source, "-o", target, "--format", "w4a8", "--lora", path + ":much", names=["--lora", '"much"'])
-    fails(2, "quantize", source, "-o", target, "--format", "w4a8", "--lora", path + ":nan", names=['"nan"'])
+    for strength in ("nan", "inf", "1e-50", "1e39", "0x1p-3"):
+        fails(2, "quantize", source, "-o", target, "--format", "w4a8", "--lora", path + ":" + strength,
+              names=['"%s"' % strength, "decimal number that float32 holds"])
     fails(2, "quantize", source, "-o", target, "--format", "w4a8", "--lora")
     # A sum that W4A8 or the dtype cannot hold is the LoRA's fault, not the tensor's.
     for format_name, strength in (("w4a8", "1e38"), ("int8", "3e38")):
@@ -1199,6 +1261,14 @@ def gpu_equals_cpu(folder):
         fails(status, "quantize", source, "-o", gpu, "--format", "w4a8", "--backend", "hip", "-q", names=[text],
               env=dict(os.environ, GFXSIM_FAULT=fault))
         equal(sorted(os.listdir(folder)), ["l.safetensors", "m.safetensors"], fault)
+    # A device that fails is no wrong result.
+    for fault in ({"GFXSIM_FAULT": "launch@1"}, {"GFXSIM_FAULT": "lost@1"}, {"GFXSIM_FAULT": "lost@2"}, {"GFXSIM_LIMIT": "10"}):
+        _, err = run("verify", "rotate", "--count", "3", "--backend", "hip", status=6, env=dict(os.environ, GFXSIM_REPORT=os.devnull, **fault))
+        equal(len(err.splitlines()), 1, err)
+        check("op=rotate " in err and "CK_ERROR_D" in err and "must be" not in err, fault, err)
+    # The one GPU that is there cannot be used: the text says what this program offers instead.
+    fails(6, "quantize", source, "-o", gpu, "--format", "w4a8", names=["--backend cpu", "gfx1170"],
+          env=dict(os.environ, GFXSIM_DEVICES="idle:gfx1170"))
     for command in (["bench", "rotate", "--seconds", "0"], ["verify", "rotate", "--count", "1"]):
         _, err = run(*command, "--backend", "hip", status=8, env=dict(os.environ, GFXSIM_FAULT="oom@1+"))
         equal(len(err.splitlines()), 1, err)
@@ -1208,7 +1278,8 @@ def gpu_equals_cpu(folder):
 CASES = [broken_files, info_and_help, inspect_reports_layers, dry_run, w4a8_layout, int8_layout, round_trip,
          sharded_equals_single, non_finite_is_kept, already_quantized, blocks_and_threads_do_not_matter, bounded_memory,
          output_over_input, existing_output, read_only_target, full_disk, size_limit, killed, interrupted, report_file,
-         usage_errors, scarce_resources, broken_stdout, file_mode, broken_metadata, stray_scale, evil_patterns, progress_bar, lora_merge, lora_report, lora_errors, synthetic_checkpoint,
+         usage_errors, scarce_resources, broken_stdout, file_mode, broken_metadata, stray_scale, evil_patterns, progress_bar, lora_merge, lora_report,
+         unused_patterns, lora_errors, synthetic_checkpoint,
          gpu_equals_cpu]
 
 

@@ -16,10 +16,18 @@ std::span<const std::byte> bytes(std::string_view text) {
 }
 
 TEST_CASE("The final name is untouched until commit and whole after it") {
+    const bool named = GENERATE(false, true);
     const TemporaryFolder folder;
+    {
+        OutputFile file(folder / "first", {}, named);
+        CHECK((folder.names().size() <= 1 && (!named || folder.names().size() == 1)));
+        file.commit();
+    }
+    CHECK(folder.names() == std::vector<std::string>{"first"});
+    std::filesystem::remove(folder / "first");
     write_file(folder / "out", "old");
     {
-        OutputFile file(folder / "out", {});
+        OutputFile file(folder / "out", {}, named);
         file.write(0, bytes("new"));
         CHECK(read_file(folder / "out") == "old");
         file.commit();
@@ -27,7 +35,7 @@ TEST_CASE("The final name is untouched until commit and whole after it") {
     CHECK(read_file(folder / "out") == "new");
     CHECK(folder.names() == std::vector<std::string>{"out"});
     {
-        OutputFile file(folder / "out", {});
+        OutputFile file(folder / "out", {}, named);
         file.write(0, bytes("never"));
     }
     CHECK(read_file(folder / "out") == "new");
@@ -48,7 +56,7 @@ TEST_CASE("A file that is replaced hands its permissions on, and the unfinished 
     for (const mode_t mode : {0600, 0640, 0666, 0755}) {
         write_file(folder / "out", "old");
         REQUIRE(::chmod((folder / "out").c_str(), mode) == 0);
-        OutputFile file(folder / "out", {});
+        OutputFile file(folder / "out", {}, true);
         const auto permissions = static_cast<std::filesystem::perms>(mode);
         for (const std::string& name : folder.names())
             CHECK(std::filesystem::status(folder / name).permissions() == permissions);
@@ -87,6 +95,7 @@ TEST_CASE("Outputs that are no regular files, or read-only, are refused") {
         CHECK_THAT(failure.what(), ContainsSubstring(reason));
     };
     refused("", "name is empty");
+    CHECK(failure_of([] { OutputFile("-", {}); }).status() == Exit::kUsage);
     refused(folder.path(), "is a directory");
     refused("/dev/null", "is not a regular file");
     refused(folder / "none/out", "cannot create a file in");

@@ -61,6 +61,7 @@ TEST_CASE("text that is no problem is told why") {
         {"op=int8_gemm a=@3", "a=@3"},
         {"op=int8_gemm a=16", "a=16"},
         {"op=int8_gemm workspace=@1", "no field"},
+        {"op=int8_gemm m=1 k=2 m=1", "m is given twice"},
         {"op=na3d kernel=1,2", "kernel=1,2"},
         {"op=na3d kernel=1,2,3,4", "kernel=1,2,3,4"},
     };

@@ -2,7 +2,9 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,7 @@ using nlohmann::ordered_json;
 
 struct BenchOptions {
     std::string op;
-    std::string problem;
+    std::optional<std::string> problem;
     bool json = false;
     double seconds = 1;
     bool quiet = false;
@@ -26,7 +28,7 @@ struct BenchOptions {
 };
 
 std::vector<std::string> problems(const BenchOptions& options, bool cpu) {
-    if (!options.problem.empty()) return {options.problem};
+    if (options.problem) return {*options.problem};
     if (!options.op.empty()) return bench::default_problems(cases::find_op(options.op)->op, cpu);
     std::vector<std::string> all;
     for (const cases::Op& op : cases::all_ops()) {
@@ -46,8 +48,9 @@ void print_line(const std::string& problem, const bench::Measurement& result) {
         format("%10s  %8.2f GB/s", time_text(result.median).c_str(), result.bytes / result.median * 1e-9);
     line += result.operations > 0 ? format("  %9.1f GOP/s", result.operations / result.median * 1e-9)
                                   : std::string(17, ' ');
-    std::printf("%s  %s  (%s, %d calls, fastest %s)\n", line.c_str(), problem.c_str(), result.variant.c_str(),
-                result.calls, time_text(result.fastest).c_str());
+    std::printf("%s  %s  (%s, %d calls, fastest %s)\n", line.c_str(), problem.c_str(),
+                result.variant.empty() ? "nothing to compute" : result.variant.c_str(), result.calls,
+                time_text(result.fastest).c_str());
     flush_standard_output();
 }
 
@@ -74,6 +77,16 @@ Exit run_benchmarks(const BenchOptions& options) {
         throw Failure(Exit::kUsage, "there is no operator '" + printable(options.op) + "'");
     const Session session(options.backend.session());
     cases::Device device(session.context());
+    // All before the first line is printed: a command line that is refused prints nothing.
+    std::vector<cases::Case> chosen;
+    for (const std::string& text : problems(options, device.is_cpu())) {
+        std::string error;
+        const std::optional<cases::Case> which = cases::parse_case(text, &error);
+        if (!which) throw Failure(Exit::kUsage, error);
+        if (const std::string reason = cases::refusal(device, which->problem); !reason.empty())
+            throw Failure(Exit::kUsage, reason);
+        chosen.push_back(*which);
+    }
     ordered_json out;
     out["backend"] = device.name();
     out["device"] = device.properties().name;
@@ -82,18 +95,15 @@ Exit run_benchmarks(const BenchOptions& options) {
     if (!options.json)
         std::printf("%s: %s (%s), medians\n", device.name().c_str(),
                     printable(device.properties().name).c_str(), printable(device.properties().arch).c_str());
-    for (const std::string& text : problems(options, device.is_cpu())) {
-        std::string error;
-        const std::optional<cases::Case> which = cases::parse_case(text, &error);
-        if (!which) throw Failure(Exit::kUsage, error);
-        if (const std::string reason = cases::refusal(device, which->problem); !reason.empty())
-            throw Failure(Exit::kUsage, reason);
-        const std::string problem = cases::format_problem(which->problem);
+    for (const cases::Case& which : chosen) {
+        const std::string problem = cases::format_problem(which.problem);
         bench::Measurement result;
         try {
-            result = bench::measure(device, *which, options.seconds);
+            result = bench::measure(device, which, options.seconds);
         } catch (const cases::ApiError& failure) {
             throw Failure(failure_status(failure.status()), problem + ": " + failure.what());
+        } catch (const std::bad_alloc&) {
+            throw Failure(Exit::kResources, problem + ": out of memory for its tensors");
         }
         if (options.json)
             out["results"].push_back(describe(problem, result));

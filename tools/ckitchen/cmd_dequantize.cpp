@@ -8,6 +8,7 @@
 #include "layers.hpp"
 #include "pipeline.hpp"
 #include "progress.hpp"
+#include "standard_output.hpp"
 #include "text.hpp"
 #include "weight_codec.hpp"
 
@@ -115,6 +116,7 @@ Exit dequantize(const DequantizeOptions& options) {
     std::printf("decoded %zu layers to %s, copied %zu tensors; file %s -> %s\n", work.layers.size(),
                 options.dtype.c_str(), work.copies.size(), bytes_text(input.file_bytes()).c_str(),
                 bytes_text(writer.file_bytes()).c_str());
+    flush_standard_output_after(options.output);
     return Exit::kOk;
 }
 
@@ -128,8 +130,7 @@ void add_dequantize(CLI::App& app, Run& run) {
         .add_option("input", options->input,
                     "a .safetensors file, a .safetensors.index.json, or their directory")
         ->required();
-    command.add_option("-o,--output", options->output, "the file to write; replaced only when all is done")
-        ->required();
+    command.add_option("-o,--output", options->output, kOutputHelp)->required();
     command.add_option("--dtype", options->dtype, "f32, f16 or bf16: of the decoded weights")
         ->capture_default_str();
     add_quiet(command, options->quiet);

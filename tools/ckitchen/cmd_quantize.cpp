@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "convert.hpp"
+#include "standard_output.hpp"
 #include "text.hpp"
 
 namespace ckitchen::cli {
@@ -40,7 +41,10 @@ constexpr const char* kLoraHelp =
     "  base_model.model.  model.diffusion_model.  diffusion_model.  transformer.  unet.  model.\n"
     "may be there or not, in the LoRA as in the checkpoint; or one of the prefixes\n"
     "  lora_unet_  lora_transformer_  lycoris_\n"
-    "and the name with _ for every dot. What matches no layer is named on stderr and in the report.\n\n";
+    "and the name with _ for every dot. What matches no layer is named on stderr and in the report; a file "
+    "of "
+    "which\n"
+    "nothing matches is an error.\n\n";
 
 std::optional<int> parse_rotate(const std::string& text) {
     if (text == "auto") return std::nullopt;
@@ -150,6 +154,7 @@ Exit quantize(const QuantizeOptions& options) {
         input, [&]() -> const Session& { return *session.get(); }, convert_options);
     if (report_file) write_json(*report_file, report_json(conversion.plan, conversion.report));
     std::fputs(report_table(conversion.plan, conversion.report).c_str(), stdout);
+    flush_standard_output_after(options.output);
     for (const PlannedTensor& tensor : conversion.plan.tensors) {
         if (!tensor.quantize && (tensor.reason == Keep::kNonFinite || tensor.reason == Keep::kMagnitude)) {
             return Exit::kNonFinite;
@@ -167,7 +172,7 @@ void add_quantize(CLI::App& app, Run& run) {
         .add_option("input", options->input,
                     "a .safetensors file, a .safetensors.index.json, or their directory")
         ->required();
-    command.add_option("-o,--output", options->output, "the file to write; replaced only when all is done");
+    command.add_option("-o,--output", options->output, kOutputHelp);
     command.add_option("--format", options->format, "w4a8 or int8")->required();
     command
         .add_option(

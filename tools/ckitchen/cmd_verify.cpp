@@ -2,6 +2,8 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <new>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,7 +19,7 @@ namespace {
 
 struct VerifyOptions {
     std::string op;
-    std::string problem;
+    std::optional<std::string> problem;
     int count = 32;
     std::uint64_t seed = 1;
     bool quiet = false;
@@ -28,19 +30,19 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// What went wrong with one problem; no text when nothing did. A call that fails where it must not is a wrong
-// result of this command, not a failure of it; but where memory runs out nothing is known about the results.
+// What is wrong with the result of one problem; no text when nothing is. Where a call fails there is no
+// result: that is a failure of the library, its device or the memory.
 std::string check_case(cases::Device& device, const cases::Case& which, std::set<std::string>& variants) {
     try {
         const cases::Outcome outcome = cases::run_case(device, which);
+        if (outcome.status != CK_OK)
+            throw Failure(failure_status(outcome.status), outcome.line(device, which));
         if (!outcome.variant.empty()) variants.insert(outcome.variant);
         return outcome.ok() ? std::string() : outcome.line(device, which);
     } catch (const cases::ApiError& failure) {
-        if (failure.status() == CK_ERROR_OUT_OF_MEMORY) {
-            throw Failure(failure_status(failure.status()),
-                          cases::format_case(which) + ": " + failure.what());
-        }
-        return std::string(failure.what()) + " -- " + cases::format_case(which);
+        throw Failure(failure_status(failure.status()), cases::format_case(which) + ": " + failure.what());
+    } catch (const std::bad_alloc&) {
+        throw Failure(Exit::kResources, cases::format_case(which) + ": out of memory for its tensors");
     }
 }
 
@@ -91,7 +93,7 @@ Exit verify(const VerifyOptions& options) {
         throw Failure(Exit::kUsage, "there is no operator '" + printable(options.op) + "'");
     const Session session(options.backend.session());
     cases::Device device(session.context());
-    if (!options.problem.empty()) return verify_problem(device, options.problem);
+    if (options.problem) return verify_problem(device, *options.problem);
     std::printf("%s: %s (%s)\n", device.name().c_str(), printable(device.properties().name).c_str(),
                 printable(device.properties().arch).c_str());
     int wrong = 0;

@@ -30,6 +30,11 @@ struct BackendOptions {
     SessionOptions session() const;
 };
 
+// -o, of the commands that write a checkpoint.
+inline constexpr const char* kOutputHelp =
+    "the file to write; replaced only when all is done. Killed outright on a file system without unnamed "
+    "files (NFS, some FUSE), a run leaves a hidden .ckitchen-*.tmp beside it";
+
 // -q, which every command takes: no progress on stderr, warnings and errors only.
 void add_quiet(CLI::App& command, bool& quiet);
 

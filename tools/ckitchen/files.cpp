@@ -68,8 +68,6 @@ void install_handlers() {
 
 // -1 when the table is full: the file is then removed by the destructor only.
 int arm_slot(const std::string& path) {
-    static std::once_flag once;
-    std::call_once(once, install_handlers);
     const std::lock_guard lock(slots_mutex);
     for (int i = 0; i < kSlots; ++i) {
         TemporarySlot& slot = temporary_slots[static_cast<std::size_t>(i)];
@@ -112,6 +110,11 @@ std::string random_suffix() {
     std::string out;
     for (const unsigned char byte : bytes) out += kAlphabet[byte % (sizeof(kAlphabet) - 1)];
     return out;
+}
+
+// The way to give a name to a file that is open and has none.
+std::string descriptor_path(int fd) {
+    return "/proc/self/fd/" + std::to_string(fd);
 }
 
 }  // namespace
@@ -200,23 +203,56 @@ void OutputFile::take_mode(std::optional<mode_t> mode) {
     if (::fchmod(fd_, *mode) != 0) fail("cannot give the permissions of the file that it replaces", errno);
 }
 
-OutputFile::OutputFile(const std::string& path, std::vector<FileId> inputs)
-    : path_(path), inputs_(std::move(inputs)) {
-    if (path_.empty()) throw Failure(Exit::kOutput, "the output's name is empty");
-    target_ = resolve_link(path_);
-    directory_ = directory_of(target_);
-    const std::optional<mode_t> mode = check_target();
-    for (int attempt = 0; attempt < 100 && fd_ < 0; ++attempt) {
+template <typename Make>
+int OutputFile::with_temporary_name(const std::string& what, Make make) {
+    for (int attempt = 0; attempt < 100; ++attempt) {
         temporary_ = directory_ + "/.ckitchen-" + random_suffix() + ".tmp";
         slot_ = arm_slot(temporary_);
-        fd_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-        if (fd_ >= 0) break;
+        const int result = make(temporary_.c_str());
+        if (result >= 0) return result;
         const int error = errno;
         disarm_slot(slot_);
         slot_ = -1;
-        if (error != EEXIST) fail("cannot create a file in " + in_quotes(directory_), error);
+        temporary_.clear();
+        if (error != EEXIST) fail(what, error);
     }
-    if (fd_ < 0) fail("cannot create a file in " + in_quotes(directory_), EEXIST);
+    fail(what, EEXIST);
+}
+
+bool OutputFile::open_unnamed() {
+    const auto open = [&] { return ::open(directory_.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666); };
+    // Whether a name can be given later is tried now, on a file that is not needed: a link that was removed
+    // cannot be made again.
+    const int probe = open();
+    if (probe < 0) return false;
+    const std::string name = directory_ + "/.ckitchen-" + random_suffix() + ".tmp";
+    const int slot = arm_slot(name);
+    const bool can_be_named =
+        ::linkat(AT_FDCWD, descriptor_path(probe).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 &&
+        ::unlink(name.c_str()) == 0;
+    disarm_slot(slot);
+    ::close(probe);
+    if (can_be_named) fd_ = open();
+    return fd_ >= 0;
+}
+
+OutputFile::OutputFile(const std::string& path, std::vector<FileId> inputs, bool named)
+    : path_(path), inputs_(std::move(inputs)) {
+    if (path_.empty()) throw Failure(Exit::kOutput, "the output's name is empty");
+    if (path_ == "-") {
+        throw Failure(Exit::kUsage,
+                      "an output named \"-\": stdout cannot be one (./- is the file of that name)");
+    }
+    static std::once_flag once;
+    std::call_once(once, install_handlers);
+    target_ = resolve_link(path_);
+    directory_ = directory_of(target_);
+    const std::optional<mode_t> mode = check_target();
+    if (named || !open_unnamed()) {
+        fd_ = with_temporary_name("cannot create a file in " + in_quotes(directory_), [](const char* name) {
+            return ::open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        });
+    }
     // Now, not at the end: what was private is not readable meanwhile.
     try {
         take_mode(mode);
@@ -232,6 +268,7 @@ OutputFile::~OutputFile() {
 
 void OutputFile::remove_temporary() {
     ::close(fd_);
+    if (temporary_.empty()) return;
     ::unlink(temporary_.c_str());
     disarm_slot(slot_);
 }
@@ -266,6 +303,12 @@ void OutputFile::commit() {
     if (::fsync(fd_) != 0) fail("cannot write", errno);
     // Once more: somebody may have moved an input to this name meanwhile.
     take_mode(check_target());
+    if (temporary_.empty()) {
+        // link() replaces nothing, so this file too has a name of its own for a moment.
+        with_temporary_name("cannot name the finished file", [&](const char* name) {
+            return ::linkat(AT_FDCWD, descriptor_path(fd_).c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+        });
+    }
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot rename the finished file", errno);
     disarm_slot(slot_);
     ::close(fd_);

@@ -50,16 +50,17 @@ class InputFile {
 // The whole file as text, refused with Exit::kInput above `limit` bytes.
 std::string read_text(const std::string& path, std::uint64_t limit, FileId* id = nullptr);
 
-// A file that is written beside its final name and renamed at the end. Until commit() the final name is
-// untouched. A file that is replaced hands its permissions on, a new one has those that the umask leaves.
-// When the object dies uncommitted, or SIGINT, SIGTERM, SIGHUP or SIGPIPE ends the process, the
-// temporary file is removed. A process that is killed outright leaves a ".ckitchen-*.tmp" file, never the
-// final name.
+// A file that is written in its final directory and gets its name at the end. Until commit() the final name
+// is untouched. A file that is replaced hands its permissions on, a new one has those that the umask leaves.
+// Until then it has no name where the file system can do that (O_TMPFILE), so that nothing is left however
+// the process ends. Elsewhere it is a hidden ".ckitchen-*.tmp" file, which is removed when the object dies
+// uncommitted or SIGINT, SIGTERM, SIGHUP or SIGPIPE ends the process, but stays when it is killed outright.
 class OutputFile {
   public:
     // Fails with Exit::kOutput when `path` is one of `inputs`, exists and is no regular file or is read-only,
-    // or when its directory cannot be written. A symbolic link is followed.
-    OutputFile(const std::string& path, std::vector<FileId> inputs);
+    // or when its directory cannot be written, and with Exit::kUsage for "-", which other programs take for
+    // stdout. A symbolic link is followed. `named`: hidden under a name even where it could do without.
+    OutputFile(const std::string& path, std::vector<FileId> inputs, bool named = false);
     ~OutputFile();
     OutputFile(const OutputFile&) = delete;
     OutputFile& operator=(const OutputFile&) = delete;
@@ -80,12 +81,18 @@ class OutputFile {
     // The permissions of the file that will be replaced; nothing when there is none.
     std::optional<mode_t> check_target() const;
     void take_mode(std::optional<mode_t> mode);
+    // False where the file system, or a system without /proc, has no files without a name.
+    bool open_unnamed();
+    // Calls make(temporary_) with one random name after the other until it is not taken, which a negative
+    // result with EEXIST would say; the signal handler knows the name from before it exists.
+    template <typename Make>
+    int with_temporary_name(const std::string& what, Make make);
     void remove_temporary();
 
     std::string path_;       // as the user wrote it
     std::string target_;     // with symbolic links resolved
     std::string directory_;  // of target_
-    std::string temporary_;
+    std::string temporary_;  // empty: the file has no name
     std::vector<FileId> inputs_;
     int fd_ = -1;
     int slot_ = -1;  // in the table that the signal handler reads

@@ -104,8 +104,10 @@ LoraChoice parse_lora(const std::string& text) {
     }
     std::error_code ignored;
     if (!std::filesystem::exists(text, ignored)) {
-        throw Failure(Exit::kUsage, "--lora " + in_quotes(text) + ": the strength " +
-                                        in_quotes(text.substr(colon + 1)) + " must be a finite number");
+        throw Failure(
+            Exit::kUsage,
+            "--lora " + in_quotes(text) + ": the strength " + in_quotes(text.substr(colon + 1)) +
+                " must be a decimal number that float32 holds: 0 or a magnitude of 1.4e-45 to 3.4e38");
     }
     out.strength = 1;
     return out;

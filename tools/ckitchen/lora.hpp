@@ -33,7 +33,7 @@ struct LoraChoice {
 };
 
 // The part after the last ':' is the strength when it is a number. Fails with Exit::kUsage when it is not,
-// and no file has the whole text as its name, or when it is not finite in float32.
+// and no file has the whole text as its name, or when it is not in float32's range.
 LoraChoice parse_lora(const std::string& text);
 
 struct LoraModule {

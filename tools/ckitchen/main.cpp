@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <sstream>
 #include <system_error>
 
 #include "commands.hpp"
@@ -16,7 +17,7 @@ constexpr const char* kExitStatuses =
     "  1  a defect of the program\n"
     "  2  the command line cannot be understood\n"
     "  3  an input file is missing, unreadable or broken\n"
-    "  4  the output cannot be written\n"
+    "  4  an output or stdout cannot be written; the message says which, and whether the output is complete\n"
     "  5  done, but tensors with NaN or infinity were kept unquantized\n"
     "  6  the library, its backend or the device refused\n"
     "  7  verify found a wrong result\n"
@@ -83,7 +84,10 @@ int run_program(int argc, char** argv) {
         app.parse(argc, argv);
         status = run();
     } catch (const CLI::Success& success) {  // --help, --version
-        app.exit(success);
+        // Through stdout itself, which remembers why it failed.
+        std::ostringstream text;
+        app.exit(success, text, text);
+        std::fputs(text.str().c_str(), stdout);
     } catch (const CLI::ParseError& error) {
         throw Failure(Exit::kUsage,
                       printable(one_line(error.what()), kEchoedBytes) + " (see ckitchen --help)");

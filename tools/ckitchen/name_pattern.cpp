@@ -131,11 +131,13 @@ std::shared_ptr<const regex_t> compile(const std::string& pattern, std::string& 
 
 }  // namespace
 
-NamePattern::NamePattern(const std::string& option, const std::string& pattern) : text_(pattern) {
+NamePattern::NamePattern(const std::string& option, const std::string& pattern)
+    : option_(option), text_(pattern) {
     const auto refuse = [&](const std::string& why) {
         throw Failure(Exit::kUsage, option + " \"" + printable(pattern, kEchoedBytes) +
                                         "\": is not a regular expression that can be used: " + why);
     };
+    if (pattern.empty()) refuse("it is empty and would find every name");
     if (pattern.size() > kMaxPatternBytes)
         refuse(format("it has %zu bytes, at most %zu are possible", pattern.size(), kMaxPatternBytes));
     // Before it is compiled, which is where its size would show.

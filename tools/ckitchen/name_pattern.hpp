@@ -13,12 +13,15 @@ namespace ckitchen::cli {
 class NamePattern {
   public:
     // Fails with Exit::kUsage when `pattern` is no regular expression, has back-references or another
-    // dialect's escapes, or grows too large where repetitions are written out; `option` is named in the text.
+    // dialect's escapes, grows too large where repetitions are written out, or is empty and would find every
+    // name; `option` is named in the text.
     NamePattern(const std::string& option, const std::string& pattern);
     bool matches(const std::string& name) const;
+    const std::string& option() const { return option_; }
     const std::string& text() const { return text_; }
 
   private:
+    std::string option_;
     std::string text_;
     std::shared_ptr<const regex_t> compiled_;
 };

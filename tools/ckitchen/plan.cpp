@@ -204,8 +204,11 @@ std::string merge_obstacle(const PlannedTensor& tensor) {
     return "";
 }
 
-// Hands every module of a LoRA file to the tensor that it changes.
+// Hands every module of a LoRA file to the tensor that it changes. A file that changes none was made for
+// another model: a checkpoint without it is not what was asked for.
 void attach_lora(const LoraFile& file, const LayerNames& names, Plan& plan) {
+    const std::size_t first_unused = plan.unused_loras.size();
+    bool is_merged = false;
     for (const LoraModule& module : file.modules()) {
         const auto unused = [&](const std::string& reason) {
             plan.unused_loras.push_back({file.path(), module.tensors(), reason});
@@ -236,7 +239,12 @@ void attach_lora(const LoraFile& file, const LayerNames& names, Plan& plan) {
         }
         const std::vector<std::int64_t>& shape = tensor.source->info->shape;
         tensor.loras.push_back(make_lora_term(file, module, layer, shape[0], shape[1]));
+        is_merged = true;
     }
+    if (is_merged) return;
+    const std::size_t count = plan.unused_loras.size() - first_unused;
+    throw Failure(Exit::kInput, plan.unused_loras[first_unused].text() +
+                                    format("; of the file's %zu modules none can be merged", count));
 }
 
 void attach_loras(Plan& plan) {
@@ -248,6 +256,18 @@ void attach_loras(Plan& plan) {
         }
     }
     for (const auto& file : plan.options.loras) attach_lora(*file, names, plan);
+}
+
+void find_unused_patterns(const Checkpoint& checkpoint, Plan& plan) {
+    for (const auto* patterns : {&plan.options.include, &plan.options.exclude}) {
+        for (const NamePattern& pattern : *patterns) {
+            const auto& tensors = checkpoint.tensors();
+            const bool finds = std::any_of(tensors.begin(), tensors.end(), [&](const SourceTensor& tensor) {
+                return pattern.matches(tensor.info->name);
+            });
+            if (!finds) plan.unused_patterns.push_back(pattern);
+        }
+    }
 }
 
 // A tensor that the user may have expected to be quantized is named.
@@ -262,6 +282,9 @@ std::vector<std::string> notices_of(const Checkpoint& checkpoint, const Plan& pl
                           std::string(dtype_name(info.dtype)));
     }
     for (const UnusedLora& unused : plan.unused_loras) notices.push_back(unused.text());
+    for (const NamePattern& pattern : plan.unused_patterns) notices.push_back(unused_text(pattern));
+    if (plan.quantized_count() == 0)
+        notices.push_back(printable(checkpoint.path()) + ": no tensor can be quantized, all are kept");
     return notices;
 }
 
@@ -340,6 +363,10 @@ std::string_view default_keep_pattern(std::string_view name) {
     }
 }
 
+std::string unused_text(const NamePattern& pattern) {
+    return pattern.option() + " " + in_quotes(pattern.text()) + ": finds no tensor's name";
+}
+
 std::size_t Plan::quantized_count() const {
     return static_cast<std::size_t>(std::count_if(
         tensors.begin(), tensors.end(), [](const PlannedTensor& tensor) { return tensor.quantize; }));
@@ -403,6 +430,7 @@ Plan make_plan(const Checkpoint& checkpoint, const PlanOptions& options) {
         plan.tensors.push_back(std::move(tensor));
     }
     attach_loras(plan);
+    find_unused_patterns(checkpoint, plan);
     plan.notices = notices_of(checkpoint, plan);
     for (const OutputTensor& output : plan.outputs) {
         std::uint64_t bytes = 0;

@@ -82,8 +82,9 @@ struct Plan {
     PlanOptions options;
     std::vector<PlannedTensor> tensors;  // every tensor of the input, by name
     std::vector<OutputTensor> outputs;
-    std::vector<UnusedLora> unused_loras;  // by file, then by module
-    std::vector<std::string> notices;      // a line each of what the user should know beside the table
+    std::vector<UnusedLora> unused_loras;      // by file, then by module
+    std::vector<NamePattern> unused_patterns;  // of --include and --exclude that find no tensor's name
+    std::vector<std::string> notices;          // a line each of what the user should know beside the table
     Metadata metadata;
     std::uint64_t data_bytes_in = 0;
     std::uint64_t data_bytes_out = 0;
@@ -92,6 +93,9 @@ struct Plan {
     // Tensors into which `file`, one of the options' LoRA files, is merged.
     std::size_t merged_count(const LoraFile* file) const;
 };
+
+// `--exclude "PATTERN": finds no tensor's name`
+std::string unused_text(const NamePattern& pattern);
 
 // The output's tensors of a layer that will be quantized.
 std::vector<OutputTensor> layer_outputs(const PlanOptions& options, const PlannedTensor& tensor);
@@ -102,7 +106,8 @@ std::int64_t codebook_sample_rows(std::int64_t n, std::int64_t k);
 std::int64_t codebook_sample_row(std::int64_t n, std::int64_t rows, std::int64_t i);
 
 // Fails with Exit::kUsage for options that contradict each other and with Exit::kInput for a checkpoint that
-// a LoRA file does not fit (see make_lora_term()). `checkpoint` must outlive the plan.
+// a LoRA file does not fit (see make_lora_term()) or in which it changes nothing. `checkpoint` must outlive
+// the plan.
 Plan make_plan(const Checkpoint& checkpoint, const PlanOptions& options);
 
 }  // namespace ckitchen::cli

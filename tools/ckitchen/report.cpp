@@ -74,6 +74,13 @@ std::string lora_table(const Plan& plan) {
     return out;
 }
 
+// A line for each pattern that finds nothing.
+std::string pattern_table(const Plan& plan) {
+    std::string out;
+    for (const NamePattern& pattern : plan.unused_patterns) out += unused_text(pattern) + "\n";
+    return out;
+}
+
 double megabytes_per_second(std::uint64_t bytes, double seconds) {
     return seconds > 0 ? static_cast<double>(bytes) / 1e6 / seconds : 0;
 }
@@ -120,6 +127,7 @@ std::string plan_table(const Plan& plan) {
                   plan.tensors.size() - quantized, bytes_text(plan.data_bytes_in).c_str(),
                   bytes_text(plan.data_bytes_out).c_str());
     out += lora_table(plan);
+    out += pattern_table(plan);
     out += "Values are looked at only when converting: a tensor with NaN or infinity will be kept.\n";
     return out;
 }
@@ -143,6 +151,7 @@ std::string report_table(const Plan& plan, const ConversionReport& report) {
     out += format("kept %zu tensors\n", plan.tensors.size() - report.layers.size());
     out += kept_table(plan);
     out += lora_table(plan);
+    out += pattern_table(plan);
     out += format(
         "file %s -> %s (%.1f %%) in %s, %.0f MB/s, on %s%s, peak memory %s\n",
         bytes_text(report.file_bytes_in).c_str(), bytes_text(report.file_bytes_out).c_str(),
@@ -211,6 +220,12 @@ nlohmann::ordered_json report_json(const Plan& plan, const ConversionReport& rep
         row["bytes"] = tensor.source->info->bytes();
         if (!tensor.loras.empty()) row["loras"] = tensor.loras.size();
         out["kept"].push_back(std::move(row));
+    }
+    for (const NamePattern& pattern : plan.unused_patterns) {
+        nlohmann::ordered_json row;
+        row["option"] = pattern.option();
+        row["pattern"] = pattern.text();
+        out["patterns_unused"].push_back(std::move(row));
     }
     if (plan.options.loras.empty()) return out;
     out["loras"] = nlohmann::ordered_json::array();

@@ -42,8 +42,14 @@ Session::Session(const SessionOptions& options) {
     context_options.backend = options.backend;
     context_options.ordinal = options.device;
     context_options.threads = options.threads;
-    check(ck_context_create(&context_options, &context_),
-          "cannot use backend " + backend_name(options.backend));
+    const ck_status created = ck_context_create(&context_options, &context_);
+    if (created != CK_OK) {
+        // The library's text names its own flag for the CPU.
+        throw Failure(failure_status(created),
+                      "cannot use backend " + backend_name(options.backend) + ": " +
+                          ck_status_string(created) + ": " + printable(ck_last_error(), 1000) +
+                          (options.backend == CK_BACKEND_AUTO ? " (here: --backend cpu)" : ""));
+    }
     properties_ = CK_INIT(ck_device_properties);
     const ck_status status = ck_context_info(context_, &properties_);
     if (status != CK_OK) {

@@ -325,7 +325,7 @@ class Dispatcher {
         uint64_t* counts = worker.counts.data();
         const bool track = worker.track_undefined;
         Races& races = w.group->races;
-        const uint64_t until = w.executed + kQuantum;
+        const uint64_t until = std::min(w.executed + kQuantum, options_.instruction_limit);
         while (w.state == WaveState::kRunning && w.executed < until) {
             const uint64_t pc = w.next_pc;
             w.pc = pc;
@@ -349,9 +349,9 @@ class Dispatcher {
             else
                 inst.fn(w, inst);
             if (trace_) [[unlikely]]
-                trace_->after(w, inst);
+                trace_->after(w, inst, kernel_.entry);
         }
-        if (w.executed > options_.instruction_limit)
+        if (w.state == WaveState::kRunning && w.executed >= options_.instruction_limit)
             raise(FaultKind::kEndlessLoop, -1,
                   "one wave has executed " + std::to_string(w.executed) + " instructions");
     }

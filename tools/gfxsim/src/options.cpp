@@ -1,5 +1,7 @@
 #include "options.hpp"
 
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 
 namespace ckitchen::gfxsim {
@@ -12,43 +14,107 @@ std::string text(const char* name) {
     return v ? v : "";
 }
 
-uint64_t number(const char* name, uint64_t otherwise) {
-    const std::string v = text(name);
-    char* end = nullptr;
-    const unsigned long long n = std::strtoull(v.c_str(), &end, 0);
-    return v.empty() || *end ? otherwise : n;
-}
+/// Reads the variables and remembers the first mistake: a launch that silently did without what was asked for
+/// would pass a test that it does not make.
+class Reader {
+  public:
+    explicit Reader(std::string& mistake) : mistake_(mistake) {}
 
-/// "[kernel+]offset[@count]"; malformed text stops nowhere.
-void parse_stop(std::string v, Options& o) {
-    if (v.empty()) return;
-    if (const size_t at = v.rfind('@'); at != v.npos) {
-        o.stop_count = std::strtoull(v.c_str() + at + 1, nullptr, 0);
-        v.resize(at);
+    uint64_t number(const char* name, uint64_t otherwise, uint64_t least, uint64_t most) {
+        const std::string v = text(name);
+        if (v.empty()) return otherwise;
+        uint64_t n = 0;
+        if (parse(v, n) && n >= least && n <= most) return n;
+        refuse(name, v, "a number, " + std::to_string(least) + " to " + std::to_string(most));
+        return otherwise;
     }
-    if (const size_t plus = v.rfind('+'); plus != v.npos) {
-        o.stop_kernel = v.substr(0, plus);
-        v.erase(0, plus + 1);
+
+    /// Whether the variable says `word`; empty is no, and so is `otherwise`.
+    bool is(const char* name, const char* word, const char* otherwise) {
+        const std::string v = text(name);
+        if (!v.empty() && v != word && v != otherwise)
+            refuse(name, v, std::string(word) + " or " + otherwise);
+        return v == word;
     }
-    char* end = nullptr;
-    const unsigned long long offset = std::strtoull(v.c_str(), &end, 0);
-    if (!v.empty() && !*end) o.stop_offset = static_cast<int64_t>(offset);
-}
+
+    std::string group(const char* name) {
+        const std::string v = text(name);
+        size_t at = 0;
+        for (int axis = 0; axis < 3 && !v.empty(); ++axis) {
+            const size_t end = axis < 2 ? v.find(',', at) : v.size();
+            uint64_t n = 0;
+            if (end == v.npos || !parse(v.substr(at, end - at), n)) {
+                refuse(name, v, "x,y,z");
+                break;
+            }
+            at = end + 1;
+        }
+        return v;
+    }
+
+    /// "[kernel+]offset[@count]"
+    void stop(const char* name, Options& o) {
+        std::string v = text(name);
+        if (v.empty()) return;
+        bool good = true;
+        if (const size_t at = v.rfind('@'); at != v.npos) {
+            good = parse(v.substr(at + 1), o.stop_count) && o.stop_count > 0;
+            v.resize(at);
+        }
+        if (const size_t plus = v.rfind('+'); plus != v.npos) {
+            o.stop_kernel = v.substr(0, plus);
+            v.erase(0, plus + 1);
+        }
+        uint64_t offset = 0;
+        good = good && parse(v, offset) && offset <= INT64_MAX;
+        if (good)
+            o.stop_offset = static_cast<int64_t>(offset);
+        else
+            refuse(name, text(name), "[kernel+]offset[@count]");
+    }
+
+    /// A file that can be appended to.
+    std::string file(const char* name) {
+        const std::string v = text(name);
+        if (v.empty()) return v;
+        if (std::FILE* f = std::fopen(v.c_str(), "a"))
+            std::fclose(f);
+        else
+            refuse(name, v, "a file that can be written");
+        return v;
+    }
+
+  private:
+    static bool parse(const std::string& v, uint64_t& n) {
+        char* end = nullptr;
+        errno = 0;
+        if (v.empty() || v[0] < '0' || v[0] > '9') return false;
+        n = std::strtoull(v.c_str(), &end, 0);
+        return *end == 0 && errno == 0;
+    }
+
+    void refuse(const char* name, const std::string& value, const std::string& must) {
+        if (mistake_.empty()) mistake_ = std::string(name) + " is '" + value + "', must be " + must;
+    }
+
+    std::string& mistake_;
+};
 
 }  // namespace
 
 Options Options::from_environment() {
     Options o;
-    o.execute = text("GFXSIM_EXEC") != "off";
-    o.threads = static_cast<unsigned>(number("GFXSIM_THREADS", 0));
-    o.instruction_limit = number("GFXSIM_LIMIT", kDefaultLimit);
-    o.strict_alignment = text("GFXSIM_ALIGN") == "strict";
-    o.undefined = text("GFXSIM_UNDEF") != "off";
-    o.races = text("GFXSIM_RACES") != "off";
-    o.trace = static_cast<int>(number("GFXSIM_TRACE", 0));
-    o.trace_file = text("GFXSIM_TRACE_FILE");
-    o.trace_group = text("GFXSIM_TRACE_GROUP");
-    parse_stop(text("GFXSIM_STOP"), o);
+    Reader reader(o.mistake);
+    o.execute = !reader.is("GFXSIM_EXEC", "off", "on");
+    o.threads = static_cast<unsigned>(reader.number("GFXSIM_THREADS", 0, 0, 1024));
+    o.instruction_limit = reader.number("GFXSIM_LIMIT", kDefaultLimit, 1, UINT64_MAX);
+    o.strict_alignment = reader.is("GFXSIM_ALIGN", "strict", "atomics");
+    o.undefined = !reader.is("GFXSIM_UNDEF", "off", "on");
+    o.races = !reader.is("GFXSIM_RACES", "off", "on");
+    o.trace = static_cast<int>(reader.number("GFXSIM_TRACE", 0, 0, 2));
+    if (o.trace) o.trace_file = reader.file("GFXSIM_TRACE_FILE");
+    o.trace_group = reader.group("GFXSIM_TRACE_GROUP");
+    reader.stop("GFXSIM_STOP", o);
     o.report_file = text("GFXSIM_REPORT");
     o.stats_file = text("GFXSIM_STATS");
     return o;

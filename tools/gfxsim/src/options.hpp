@@ -21,6 +21,7 @@ struct Options {
     uint64_t stop_count = 1;
     std::string report_file;  // GFXSIM_REPORT
     std::string stats_file;   // GFXSIM_STATS
+    std::string mistake;      // the first variable that is not understood and why; empty: none
 
     static Options from_environment();
 };

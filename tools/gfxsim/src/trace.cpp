@@ -13,12 +13,15 @@ Trace::~Trace() {
     if (out_ != stderr) std::fclose(out_);
 }
 
-void Trace::after(const Wave& w, const Inst& inst) {
+void Trace::after(const Wave& w, const Inst& inst, uint64_t entry) {
     const std::string group = group_text(*w.group);
     if (!group_.empty() && group != group_) return;
-    std::fprintf(out_, "[%s w%u] %llx: %-64s exec=%08x vcc=%08x scc=%d", group.c_str(), w.id_in_group,
-                 static_cast<unsigned long long>(inst.address), inst.text.c_str(), w.exec(), w.s[kVccLo],
-                 w.scc);
+    // Functions may lie before the kernel.
+    const bool before = inst.address < entry;
+    std::fprintf(out_, "[%s w%u] %c0x%llx: %-64s exec=%08x vcc=%08x scc=%d", group.c_str(), w.id_in_group,
+                 before ? '-' : '+',
+                 static_cast<unsigned long long>(before ? entry - inst.address : inst.address - entry),
+                 inst.text.c_str(), w.exec(), w.s[kVccLo], w.scc);
     for (int i = 0; i < inst.dst_count; ++i) {
         const Operand& d = inst.dst[i];
         for (int k = 0; k < std::max<int>(d.words, 1); ++k) {

@@ -17,7 +17,8 @@ class Trace {
     Trace(const Trace&) = delete;
     Trace& operator=(const Trace&) = delete;
 
-    void after(const Wave& w, const Inst& inst);
+    /// `entry`: the kernel's, from which addresses are counted.
+    void after(const Wave& w, const Inst& inst, uint64_t entry);
 
   private:
     int level_;

@@ -1,9 +1,12 @@
 // Planted faults must be found and named; their twins must run clean.
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <utility>
 
 #include "hip_client.hpp"
 
@@ -212,6 +215,91 @@ TEST_CASE("a launch stops at an address and shows its registers", "[faults]") {
         CHECK(m.launch("fault_global", 2, 1, 64, out.get(), 128, 0) == 0);
         unsetenv("GFXSIM_STOP");
     });
+}
+
+TEST_CASE("a limit is counted to the instruction", "[faults]") {
+    for_each_module([](const Module& m, const std::string& target) {
+        DeviceArray<u32> out(hip(), std::vector<u32>(128, 7));
+        setenv("GFXSIM_LIMIT", "2", 1);
+        const std::string report =
+            report_of([&] { CHECK(m.launch("fault_global", 1, 1, 64, out.get(), 128, 0) == 702); });
+        CHECK_THAT(report, Catch::Contains("in kernel fault_global on " + target) &&
+                               Catch::Contains("one wave has executed 2 instructions"));
+        setenv("GFXSIM_LIMIT", "1000000", 1);
+    });
+}
+
+TEST_CASE("a trace counts addresses from the kernel's entry", "[faults]") {
+    const std::string path =
+        (std::filesystem::temp_directory_path() / ("gfxsim-trace-" + std::to_string(getpid()))).string();
+    for_each_module([&](const Module& m, const std::string&) {
+        unlink(path.c_str());
+        DeviceArray<u32> out(hip(), std::vector<u32>(128, 7));
+        setenv("GFXSIM_TRACE", "1", 1);
+        setenv("GFXSIM_TRACE_FILE", path.c_str(), 1);
+        CHECK(m.launch("fault_global", 1, 1, 64, out.get(), 128, 0) == 0);
+        unsetenv("GFXSIM_TRACE");
+        unsetenv("GFXSIM_TRACE_FILE");
+        std::ifstream file(path);
+        std::string line;
+        REQUIRE(std::getline(file, line));
+        CHECK_THAT(line, Catch::StartsWith("[0,0,0 w0] +0x0: "));
+        REQUIRE(std::getline(file, line));
+        CHECK((line.find("w0] +0x4: ") != line.npos || line.find("w0] +0x8: ") != line.npos));
+    });
+    unlink(path.c_str());
+}
+
+TEST_CASE("a variable that is not understood makes launches fail", "[faults]") {
+    const std::string target = "gfx1201";
+    const auto device = std::find(kTargets.begin(), kTargets.end(), target);
+    REQUIRE(device != kTargets.end());
+    REQUIRE(hip()("hipSetDevice", static_cast<int>(device - kTargets.begin())) == 0);
+    const Module m(hip(), std::string(GFXSIM_PROGRAMS) + "/programs_" + target + "_O3.co");
+    DeviceArray<u32> out(hip(), std::vector<u32>(128, 7));
+    const auto launch = [&] { return m.launch("fault_global", 1, 1, 64, out.get(), 128, 0); };
+    const std::pair<const char*, const char*> mistakes[] = {{"GFXSIM_LIMIT", "abc"},
+                                                            {"GFXSIM_LIMIT", "0"},
+                                                            {"GFXSIM_LIMIT", "99999999999999999999"},
+                                                            {"GFXSIM_THREADS", "-3"},
+                                                            {"GFXSIM_ALIGN", "foo"},
+                                                            {"GFXSIM_EXEC", "maybe"},
+                                                            {"GFXSIM_UNDEF", "Off"},
+                                                            {"GFXSIM_RACES", "no"},
+                                                            {"GFXSIM_TRACE", "3"},
+                                                            {"GFXSIM_TRACE_GROUP", "1,0"},
+                                                            {"GFXSIM_TRACE_GROUP", "1,0,x"},
+                                                            {"GFXSIM_STOP", "kernel"},
+                                                            {"GFXSIM_STOP", "kernel+0x0@0"},
+                                                            {"GFXSIM_FAULT", "bad@1"},
+                                                            {"GFXSIM_FAULT", "oom"},
+                                                            {"GFXSIM_FAULT", "oom@"},
+                                                            {"GFXSIM_FAULT", "oom@x"},
+                                                            {"GFXSIM_FAULT", "lost@1+"},
+                                                            {"GFXSIM_FAULT", "oom@900,slow@3"},
+                                                            {"GFXSIM_FAULT", "launch@0"}};
+    for (const auto& [name, value] : mistakes) {
+        INFO(name << "=" << value);
+        const char* before = getenv(name);
+        const std::string kept = before ? before : "";
+        setenv(name, value, 1);
+        CHECK(launch() == 1);
+        if (before)
+            setenv(name, kept.c_str(), 1);
+        else
+            unsetenv(name);
+        CHECK(launch() == 0);
+    }
+    setenv("GFXSIM_TRACE", "1", 1);
+    setenv("GFXSIM_TRACE_FILE", "/nowhere/trace", 1);
+    CHECK(launch() == 1);
+    unsetenv("GFXSIM_TRACE");
+    unsetenv("GFXSIM_TRACE_FILE");
+    for (const char* fault : {"oom@900+,launch@900,query@900+", "lost@900,slow=0"}) {
+        setenv("GFXSIM_FAULT", fault, 1);
+        CHECK(launch() == 0);
+    }
+    unsetenv("GFXSIM_FAULT");
 }
 
 TEST_CASE("undefined values", "[faults]") {

@@ -33,7 +33,7 @@ void put_text(uint8_t* base, size_t offset, const char* text) {
 void fill_r0000(uint8_t* p, const HipDevice& d, int ordinal) {
     const Target& t = *d.target;
     std::memset(p, 0, 792);
-    put_text(p, 0, t.marketing_name);
+    put_text(p, 0, d.name.c_str());
     put<uint64_t>(p, 256, t.memory_bytes);
     put<uint64_t>(p, 264, kLdsBytes);
     put<int>(p, 272, 65536);
@@ -61,7 +61,7 @@ void fill_r0000(uint8_t* p, const HipDevice& d, int ordinal) {
 [[maybe_unused]] void fill_r0600(uint8_t* p, const HipDevice& d, int ordinal) {
     const Target& t = *d.target;
     std::memset(p, 0, 1472);
-    put_text(p, 0, t.marketing_name);
+    put_text(p, 0, d.name.c_str());
     for (int i = 0; i < 16; ++i) p[256 + i] = static_cast<uint8_t>(0x10 + i + ordinal);
     put<uint64_t>(p, 288, t.memory_bytes);
     put<uint64_t>(p, 296, kLdsBytes);
@@ -250,7 +250,7 @@ GFXSIM_API int hipDeviceGetName(char* name, int length, int ordinal) {
     return guarded([&](Runtime& rt) -> int {
         if (!rt.valid_device(ordinal)) return kInvalidDevice;
         if (!name || length <= 0) return kInvalidValue;
-        std::snprintf(name, static_cast<size_t>(length), "%s", rt.device(ordinal).target->marketing_name);
+        std::snprintf(name, static_cast<size_t>(length), "%s", rt.device(ordinal).name.c_str());
         return kSuccess;
     });
 }

@@ -21,7 +21,31 @@ struct Plan {
     Trigger allocation, launch, loss, query;
     bool lost = false;
     long slow = 0;
+    std::string mistake;
 };
+
+/// False where the item of the list is not understood.
+bool read_item(const std::string& item, Plan& plan) {
+    const size_t mark = item.find_first_of("@=");
+    const std::string name = item.substr(0, mark);
+    const bool onwards = item.back() == '+';
+    const size_t digits = mark == item.npos ? 0 : item.size() - mark - 1 - (onwards ? 1 : 0);
+    if (digits == 0 || digits > 9 || item.find_first_not_of("0123456789", mark + 1) < mark + 1 + digits)
+        return false;
+    const unsigned long value = std::strtoul(item.c_str() + mark + 1, nullptr, 10);
+    if (item[mark] == '=') {
+        plan.slow = static_cast<long>(value);
+        return name == "slow" && !onwards;
+    }
+    Trigger* trigger = name == "oom"      ? &plan.allocation
+                       : name == "launch" ? &plan.launch
+                       : name == "query"  ? &plan.query
+                       : name == "lost"   ? &plan.loss
+                                          : nullptr;
+    if (!trigger || value == 0 || (onwards && name == "lost")) return false;
+    *trigger = {value, onwards, 0};
+    return true;
+}
 
 std::mutex mutex;
 
@@ -37,16 +61,9 @@ Plan& plan() {
         const size_t comma = std::min(text.find(',', at), text.size());
         const std::string item = text.substr(at, comma - at);
         at = comma + 1;
-        const size_t mark = item.find_first_of("@=");
-        if (mark == item.npos) continue;
-        const std::string name = item.substr(0, mark);
-        const unsigned long value = std::strtoul(item.c_str() + mark + 1, nullptr, 10);
-        const Trigger trigger{value, item.back() == '+', 0};
-        if (name == "oom") current->allocation = trigger;
-        if (name == "launch") current->launch = trigger;
-        if (name == "query") current->query = trigger;
-        if (name == "lost") current->loss = trigger;
-        if (name == "slow") current->slow = static_cast<long>(value);
+        if (!read_item(item, *current) && current->mistake.empty())
+            current->mistake = "GFXSIM_FAULT has '" + item +
+                               "', must be oom@n, launch@n, query@n (each may end in +), lost@n or slow=ms";
     }
     return *current;
 }
@@ -78,6 +95,11 @@ bool launch_loses_device() {
 bool device_lost() {
     std::lock_guard lock(mutex);
     return plan().lost;
+}
+
+std::string fault_mistake() {
+    std::lock_guard lock(mutex);
+    return plan().mistake;
 }
 
 std::chrono::milliseconds extra_time() {

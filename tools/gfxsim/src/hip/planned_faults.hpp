@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 namespace ckitchen::gfxsim {
 
@@ -17,6 +18,8 @@ bool query_fails();
 /// To be asked at each launch, and `device_lost` at each call.
 bool launch_loses_device();
 bool device_lost();
+/// What is not understood in the variable's present text; empty: nothing. Every call then fails.
+std::string fault_mistake();
 std::chrono::milliseconds extra_time();
 
 }  // namespace ckitchen::gfxsim

@@ -32,6 +32,16 @@ Runtime& Runtime::instance() {
     return *runtime;
 }
 
+bool refused(const std::string& mistake) {
+    if (mistake.empty()) return false;
+    static std::mutex told_mutex;
+    static std::string* told = new std::string;  // calls come until the very end of the process
+    std::lock_guard lock(told_mutex);
+    if (*told != mistake) std::fprintf(stderr, "gfxsim: %s: calls fail\n", mistake.c_str());
+    *told = mistake;
+    return true;
+}
+
 Runtime::Runtime() {
     const char* list = std::getenv("GFXSIM_DEVICES");
     std::string text = list ? list : "gfx1201";
@@ -55,6 +65,7 @@ Runtime::Runtime() {
         HipDevice& d = devices_.emplace_back();
         d.target = target;
         d.arch = idle ? name : target->name;
+        d.name = idle ? "idle " + name : target->marketing_name;
         d.null_stream.device = device_count() - 1;
         d.null_stream.legacy = true;
     }
@@ -126,6 +137,7 @@ int Runtime::submit(HipStream& stream, Work work, bool recordable) {
 int Runtime::enqueue(HipStream& stream, const std::vector<Work>& work) {
     // The environment is read on the calling thread: the client may change it while the work waits.
     auto options = std::make_shared<const Options>(Options::from_environment());
+    if (refused(options->mistake)) return kInvalidValue;
     std::vector<std::pair<Work, bool>> pieces;  // and whether the piece fails by plan
     std::vector<std::shared_ptr<int>> in_flight;
     for (const Work& w : work) {

@@ -92,6 +92,7 @@ struct HipEvent {
 
 struct HipDevice {
     const Target* target = nullptr;
+    std::string name;                   // as a person reads it
     std::string arch;                   // the target's name, or one that nothing can be loaded for
     std::atomic<int> pending_error{0};  // of work that ended with a finding
     HipStream null_stream;
@@ -165,6 +166,9 @@ ThreadState& thread_state();
 /// Keeps the last error by the release's rule: up to 6 each call overwrites it, from 7 on only errors do.
 int record(int error);
 
+/// True where there is a mistake in the environment, which is told on standard error when it is a new one.
+bool refused(const std::string& mistake);
+
 /// Body of an entry point that needs a device: no exception leaves it, the result becomes the last error.
 template <class F>
 int guarded(F&& body) {
@@ -172,6 +176,7 @@ int guarded(F&& body) {
         Runtime& rt = Runtime::instance();
         if (!rt.same_process()) return record(kNotInitialized);
         if (rt.device_count() == 0) return record(kNoDevice);
+        if (refused(fault_mistake())) return record(kInvalidValue);
         if (device_lost()) return record(kUnknownError);
         if (kFlavor >= 70) {
             // After a fault of the GPU every call returns that error.
