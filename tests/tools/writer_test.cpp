@@ -1,4 +1,6 @@
 // The writer's layout, and that what it writes is what the reader reads.
+#include <filesystem>
+
 #include "catch.hpp"
 #include "safetensors.hpp"
 #include "support.hpp"
