@@ -316,6 +316,8 @@ def info_and_help(folder):
         out, _ = run(command, "--help")
         check("Examples:" in out and "ckitchen " + command in out and "-q,--quiet" in out, out)
     check("Exit status:" in run("--help")[0])
+    out, _ = run("quantize", "--help")
+    check(all(" " + pattern in out for pattern in (".*embed.*", ".*norm.*", "proj_out", "patch_in")), out)
 
 
 def inspect_reports_layers(folder):
@@ -720,7 +722,7 @@ def usage_errors(folder):
     fails(2, *both, "--format", "w4a8", "--rotate", "none", names=["--rotate none"])
     fails(2, *both, "--format", "w4a8", "--rotate", "32", names=["32"])
     fails(2, *both, "--format", "w4a8", "--group-size", "24", names=["24"])
-    fails(2, *both, "--format", "w4a8", "--stochastic", "0")
+    fails(2, *both, "--format", "w4a8", "--stochastic", "0", names=["none or a seed"])
     fails(2, *both, "--format", "w4a8", "--stochastic", "-1")
     fails(2, *both, "--format", "w4a8", "--stochastic", "18446744073709551616")
     fails(2, *both, "--format", "int8", "--stochastic", "1", names=["--stochastic"])
@@ -1055,6 +1057,9 @@ def lora_merge(folder):
     for threads in ("1", "3"):
         quantize(source, a, "--format", "w4a8", "--lora", lora, "--threads", threads)
         check(same_file(a, b), threads)
+    quantize(source, a, "--format", "w4a8", "--lora", lora, "--stochastic", "none")
+    quantize(premerged, b, "--format", "w4a8")
+    check(same_file(a, b), "rounded to nearest")
 
 
 def lora_report(folder):

@@ -46,6 +46,24 @@ constexpr const char* kLoraHelp =
     "which\n"
     "nothing matches is an error.\n\n";
 
+std::string keep_help() {
+    constexpr std::size_t kColumns = 110;
+    std::string text =
+        "Kept as they are: what is no matrix of F32, F16 or BF16 named X.weight, widths that do not fit, "
+        "and, "
+        "unless\n--include finds them, names with a part between dots that is, without regard to case,\n ";
+    std::size_t column = 1;
+    for (const std::string_view pattern : default_keep_patterns()) {
+        if (column + 2 + pattern.size() > kColumns) {
+            text += "\n ";
+            column = 1;
+        }
+        text += " " + std::string(pattern);
+        column += 1 + pattern.size();
+    }
+    return text + "\n\n";
+}
+
 std::optional<int> parse_rotate(const std::string& text) {
     if (text == "auto") return std::nullopt;
     if (text == "none") return 0;
@@ -85,11 +103,12 @@ PlanOptions plan_options(const QuantizeOptions& options) {
 std::uint64_t parse_seed(const QuantizeOptions& options) {
     const std::string& text = options.seed;
     if (text.empty()) return options.format == "w4a8" && !options.loras.empty() ? 1 : 0;
+    if (text == "none") return 0;
     std::uint64_t seed = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
     if (error != std::errc() || end != text.data() + text.size() || seed == 0) {
-        throw Failure(Exit::kUsage,
-                      "--stochastic " + in_quotes(text) + ": the seed must be 1 to 18446744073709551615");
+        throw Failure(Exit::kUsage, "--stochastic " + in_quotes(text) +
+                                        ": must be none or a seed, 1 to 18446744073709551615");
     }
     if (options.format != "w4a8") {
         throw Failure(Exit::kUsage, "--stochastic: only --format w4a8 rounds stochastically");
@@ -190,8 +209,10 @@ void add_quantize(CLI::App& app, Run& run) {
         command
             .add_option("--levels", options->levels, "w4a8: codebook (16 levels for each tensor) or uniform")
             ->capture_default_str();
-    command.add_option("--stochastic", options->seed,
-                       "w4a8: round stochastically with this seed (1 to 2^64-1); with --lora 1 unless given");
+    command.add_option(
+        "--stochastic", options->seed,
+        "w4a8: round stochastically with this seed (1 to 2^64-1), or none: to nearest; none unless given, "
+        "with --lora 1 (the whole checkpoint then)");
     command
         .add_option("--lora", options->loras,
                     "add this LoRA, times STRENGTH (1 unless given), to the weights before they are "
@@ -214,7 +235,7 @@ void add_quantize(CLI::App& app, Run& run) {
     add_quiet(command, options->quiet);
     options->backend.add_to(command);
     command.footer(
-        kLoraHelp +
+        kLoraHelp + keep_help() +
         examples(
             "  ckitchen quantize model.safetensors -o model-w4a8.safetensors --format w4a8\n"
             "  ckitchen quantize model.safetensors.index.json -o out.safetensors --format int8 --report "

@@ -363,6 +363,14 @@ std::string_view default_keep_pattern(std::string_view name) {
     }
 }
 
+std::vector<std::string_view> default_keep_patterns() {
+    std::vector<std::string_view> patterns;
+    for (const KeepRow& row : kKeepRows) {
+        if (patterns.empty() || patterns.back() != row.pattern) patterns.push_back(row.pattern);
+    }
+    return patterns;
+}
+
 std::string unused_text(const NamePattern& pattern) {
     return pattern.option() + " " + in_quotes(pattern.text()) + ": finds no tensor's name";
 }

@@ -42,6 +42,8 @@ std::string_view keep_key(Keep reason);
 //   .*embed.*  .*norm.*  .*modulation.*  .*ada_?ln.*  .*pos_.*  time_.*  timestep.*  final.*  proj_out
 //   lm_head  .*_head  (img|txt|x|vector|guidance|time|context|patch)_in
 std::string_view default_keep_pattern(std::string_view name);
+// All of them, each once.
+std::vector<std::string_view> default_keep_patterns();
 
 // What was found in a tensor's values that forbids quantizing it.
 struct ValueFault {

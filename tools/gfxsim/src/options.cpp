@@ -1,7 +1,8 @@
 #include "options.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 
 namespace ckitchen::gfxsim {
@@ -73,13 +74,14 @@ class Reader {
             refuse(name, text(name), "[kernel+]offset[@count]");
     }
 
-    /// A file that can be appended to.
+    /// A file that can be appended to; it is not made before there is something to write.
     std::string file(const char* name) {
         const std::string v = text(name);
         if (v.empty()) return v;
-        if (std::FILE* f = std::fopen(v.c_str(), "a"))
-            std::fclose(f);
-        else
+        const size_t slash = v.rfind('/');
+        const std::string folder = slash == v.npos ? "." : v.substr(0, slash + 1);
+        const bool there = access(v.c_str(), F_OK) == 0;
+        if (access(there ? v.c_str() : folder.c_str(), W_OK) != 0)
             refuse(name, v, "a file that can be written");
         return v;
     }
@@ -112,11 +114,11 @@ Options Options::from_environment() {
     o.undefined = !reader.is("GFXSIM_UNDEF", "off", "on");
     o.races = !reader.is("GFXSIM_RACES", "off", "on");
     o.trace = static_cast<int>(reader.number("GFXSIM_TRACE", 0, 0, 2));
-    if (o.trace) o.trace_file = reader.file("GFXSIM_TRACE_FILE");
+    o.trace_file = reader.file("GFXSIM_TRACE_FILE");
     o.trace_group = reader.group("GFXSIM_TRACE_GROUP");
     reader.stop("GFXSIM_STOP", o);
-    o.report_file = text("GFXSIM_REPORT");
-    o.stats_file = text("GFXSIM_STATS");
+    o.report_file = reader.file("GFXSIM_REPORT");
+    o.stats_file = reader.file("GFXSIM_STATS");
     return o;
 }
 

@@ -290,11 +290,11 @@ TEST_CASE("a variable that is not understood makes launches fail", "[faults]") {
             unsetenv(name);
         CHECK(launch() == 0);
     }
-    setenv("GFXSIM_TRACE", "1", 1);
-    setenv("GFXSIM_TRACE_FILE", "/nowhere/trace", 1);
-    CHECK(launch() == 1);
-    unsetenv("GFXSIM_TRACE");
-    unsetenv("GFXSIM_TRACE_FILE");
+    for (const char* name : {"GFXSIM_TRACE_FILE", "GFXSIM_REPORT", "GFXSIM_STATS"}) {
+        setenv(name, "/nowhere/file", 1);
+        CHECK(launch() == 1);
+        unsetenv(name);
+    }
     for (const char* fault : {"oom@900+,launch@900,query@900+", "lost@900,slow=0"}) {
         setenv("GFXSIM_FAULT", fault, 1);
         CHECK(launch() == 0);
