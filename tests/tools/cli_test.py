@@ -742,6 +742,7 @@ def usage_errors(folder):
     fails(2, *both, "--format", "w4a8", "--threads", "-1")
     fails(2, "quantize", source, "-o", "-", "--format", "w4a8", names=['"-"', "stdout"], cwd=folder)
     fails(2, *both, "--format", "w4a8", "--report", "-", names=['"-"', "stdout"], cwd=folder)
+    fails(2, "verify", "rotate", "--seed", "-1", names=["--seed"])
     for command in (["verify"], ["bench", "--seconds", "0"]):
         for problem, why in (("", "empty"), ("op=foo", "foo"), ("op=rotate rows=3 rows=4", "rows is given twice")):
             fails(2, *command, "--problem", problem, "--backend", "cpu", names=[why])

@@ -121,7 +121,13 @@ void add_verify(CLI::App& app, Run& run) {
     command.add_option("--count", options->count, "problems of each operator")
         ->check(CLI::Range(1, 1000000))
         ->capture_default_str();
-    command.add_option("--seed", options->seed, "another seed makes other problems")->capture_default_str();
+    // A minus sign would wrap around.
+    const auto is_natural = [](const std::string& text) {
+        return std::string(text.starts_with('-') ? "is " + text + ", must be 0 to 18446744073709551615" : "");
+    };
+    command.add_option("--seed", options->seed, "another seed makes other problems")
+        ->check(is_natural)
+        ->capture_default_str();
     add_quiet(command, options->quiet);
     options->backend.add_to(command);
     command.footer(examples(
