@@ -131,6 +131,8 @@ struct W4a8Piece {
     static CK_DEVICE void exact_levels(const W4a8Codebook& codebook, const float (&number)[kCount],
                                        float scale, LocalPointer<uint8_t> memory, float (&level)[kCount]) {
         const auto own = reinterpret_cast<LocalPointer<float>>(memory) + lane_id();
+        // Other lanes have read a rotation's values here.
+        wave_local_fence();
         CK_UNROLL
         for (int index = 0; index < kCount; ++index) own[index * kWaveSize] = number[index];
         CK_NO_UNROLL
@@ -279,6 +281,8 @@ struct W4a8RequantCodebook {
     }
 
     static CK_DEVICE void store_parts(LocalPointer<uint8_t> memory, float a, float b) {
+        // Other lanes have read a rotation's values here.
+        wave_local_fence();
         *part(memory, 0, lane_id()) = a;
         *part(memory, 1, lane_id()) = b;
     }

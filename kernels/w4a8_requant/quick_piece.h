@@ -150,6 +150,8 @@ struct W4a8LaneMiddles {
     CK_DEVICE W4a8LaneMiddles(float level_of_lane, float s_rel, LocalPointer<uint8_t> memory)
         : table(memory + lane_id() * 4), middle(0.0f) {
         const LocalPointer<uint8_t> own = memory + lane_id() * 4;
+        // Other lanes have read a rotation's values here.
+        wave_local_fence();
         float before = grid_value(value_of_lane(level_of_lane, 0), s_rel);
         CK_UNROLL
         for (uint32_t code = 1; code < kW4a8Levels; ++code) {

@@ -131,6 +131,8 @@ struct W4a8LaneTable {
 CK_DEVICE W4a8LaneTable build_lane_table(float level_of_lane, float scale, LocalPointer<uint8_t> memory) {
     const LocalPointer<uint8_t> own = memory + lane_id() * 4;
     W4a8LaneTable table;
+    // Other lanes may have read what lies here, a rotation's values or the codebook.
+    wave_local_fence();
     table.table = own;
     table.middle = grid_value(value_of_lane(level_of_lane, 7), scale);
     table.top = grid_value(value_of_lane(level_of_lane, kW4a8Levels - 1), scale);
