@@ -45,8 +45,9 @@
  *               device; NULL is that device's default stream. The CPU backend computes before it returns and
  *               ignores the stream. Nothing blocks except ck_w4a8_choose_codebook, ck_copy, ck_free,
  *               ck_host_malloc, ck_host_free and ck_synchronize. The thread's current device is restored.
- * Capture.      Inside a HIP/CUDA stream capture only operators may be called, and only for problems that
+ * Capture.      On a stream that is being captured only operators may be called, and only for problems that
  *               ck_prepare has loaded; others answer CK_ERROR_NOT_PREPARED and leave the capture valid.
+ *               Calls that take no stream (memory, ck_prepare) are not recorded and take effect at once.
  * Threads.      A context may be used from many threads at once. Different calls that write the same memory
  *               or share a workspace must be ordered by the caller.
  * Errors.       Every function returns a ck_status. A call that returns anything but CK_OK because of its
@@ -60,8 +61,9 @@
  *               reassociation, subnormals kept; rne(x) is round half to even. Casts to float16/bfloat16 are
  *               rne, overflow gives infinity. Results marked "bit-exact" are the same bits on every backend
  *               and device.
- * Fork.         A GPU context does not survive fork(): in the child every call on it returns
- *               CK_ERROR_FORKED. CPU contexts work in the child.
+ * Fork.         A GPU context does not survive fork(): in the child every call that needs the device returns
+ *               CK_ERROR_FORKED; questions about the context or a problem are still answered. CPU contexts
+ *               work in the child.
  */
 #ifndef CKITCHEN_H
 #define CKITCHEN_H
@@ -286,8 +288,8 @@ CK_API ck_status ck_context_info(const ck_context* context, ck_device_properties
 /* --------------------------------------------------------------------------------------------------- */
 /* 5  Memory for small clients (operators work as well on memory that comes from elsewhere)            */
 
-/* Allocates `bytes` of the context's device memory, 256-byte aligned. 0 bytes gives NULL. Not under capture.
- * Thread-safe. Since 0.1.
+/* Allocates `bytes` of the context's device memory, 256-byte aligned. 0 bytes gives NULL. Thread-safe.
+ * Since 0.1.
  *   CK_ERROR_INVALID_ARGUMENT  context or pointer NULL
  *   CK_ERROR_OUT_OF_MEMORY, CK_ERROR_DRIVER, CK_ERROR_DEVICE_LOST, CK_ERROR_FORKED */
 CK_API ck_status ck_malloc(ck_context* context, uint64_t bytes, void** pointer);
@@ -307,8 +309,7 @@ CK_API ck_status ck_copy(ck_context* context, void* destination, const void* sou
 
 /* Allocates `bytes` of host memory that copies need not stage (page-locked, for every device of the backend;
  * on the CPU backend ordinary memory), 256-byte aligned. 0 bytes gives NULL. Costs milliseconds: allocate
- * once and keep it. It is taken from the machine as a whole, so keep it small. Not under capture.
- * Thread-safe. Since 0.1.
+ * once and keep it. It is taken from the machine as a whole, so keep it small. Thread-safe. Since 0.1.
  *   CK_ERROR_INVALID_ARGUMENT  context or pointer NULL
  *   CK_ERROR_OUT_OF_MEMORY, CK_ERROR_DRIVER, CK_ERROR_DEVICE_LOST, CK_ERROR_FORKED */
 CK_API ck_status ck_host_malloc(ck_context* context, uint64_t bytes, void** pointer);
@@ -328,8 +329,8 @@ CK_API ck_status ck_copy_async(ck_context* context, void* destination, const voi
 
 /* Makes a native stream of the context's device (hipStream_t, CUstream) that neither waits for the default
  * stream nor makes it wait; on the CPU backend *stream is NULL, which every function takes. Work on different
- * streams may overlap. *stream is owned by the caller until ck_stream_destroy. Not under capture.
- * Thread-safe. Since 0.1.
+ * streams may overlap. *stream is owned by the caller until ck_stream_destroy. Thread-safe.
+ * Since 0.1.
  *   CK_ERROR_INVALID_ARGUMENT  context or stream NULL
  *   CK_ERROR_OUT_OF_MEMORY, CK_ERROR_DRIVER, CK_ERROR_DEVICE_LOST, CK_ERROR_FORKED */
 CK_API ck_status ck_stream_create(ck_context* context, void** stream);

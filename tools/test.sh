@@ -46,9 +46,7 @@ sources() {
 }
 
 install_packages() {
-    local -a purposes=(build tests device gfxsim)
-    if [[ -d $repo/packaging/deb ]]; then purposes+=(packaging); fi
-    "$repo/tools/dev/install.sh" "${purposes[@]}"
+    "$repo/tools/dev/install.sh" build tests device gfxsim
 }
 
 configure() {
