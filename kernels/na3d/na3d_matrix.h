@@ -36,6 +36,9 @@ constexpr uint32_t kNa3dHidden = 0xfb80;
 // How far, in powers of two, weights may grow beyond 1 before sums and values are scaled down to a new
 // maximum.
 constexpr float kNa3dHeadroom = 8.0f;
+// All weights are 2^this times larger than they are, so that as f16 those down to 2^-21 of the largest have
+// full precision. With the headroom they stay within f16.
+constexpr float kNa3dWeightExponent = 7.0f;
 
 // A reference beyond this is rounded so coarsely that it could lift weights out of their type.
 constexpr float kNa3dLargeReference = 0x1p16f;
@@ -466,8 +469,9 @@ struct Na3dMatrix {
         }
     }
 
-    // From scores to weights 2^((score - maximum) * factor). `reference` is maximum * factor as rounded: what
-    // that is off is the same in all weights, and so in their sum.
+    // From scores to weights 2^((score - maximum) * factor + kNa3dWeightExponent). `reference` is what is
+    // subtracted from score * factor, as rounded: what that is off is the same in all weights, and so in
+    // their sum.
     template <typename Unit>
     static CK_DEVICE void softmax(Unit& unit, float factor, float (&maximum)[Unit::kQueries],
                                   float (&reference)[Unit::kQueries],
@@ -513,7 +517,7 @@ struct Na3dMatrix {
             const float bounded = __builtin_fminf(largest, kNa3dMaxFloat);
             unit.scale(query, exp2_approximately((maximum - bounded) * factor));
             maximum = bounded;
-            reference = bounded * factor;
+            reference = bounded * factor - kNa3dWeightExponent;
         }
         CK_UNROLL
         for (int index = 0; index < Unit::kScores; ++index)
@@ -521,7 +525,7 @@ struct Na3dMatrix {
         if (__builtin_fabsf(reference) <= kNa3dLargeReference) return reference;
         CK_UNROLL
         for (int index = 0; index < Unit::kScores; ++index) score[index] -= maximum;
-        return 0.0f;
+        return -kNa3dWeightExponent;
     }
 };
 

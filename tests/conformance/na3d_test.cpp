@@ -121,6 +121,26 @@ TEST_CASE("na3d with logits far beyond the exponential's range", "[na3d]") {
         }
 }
 
+// One key has the logit 13.625 and the value 0, all others the logit 0 and the value 1: the result, about
+// 0.00031, is the sum of weights that are subnormal in f16 where the largest weight is 1.
+TEST_CASE("na3d in f16 of many light keys beside a heavy one", "[na3d]") {
+    constexpr int64_t kKeys = 256;
+    for (const int64_t head_dim : {8, 64, 256}) {
+        Case which = attention({1, 1, 1, kKeys, 1, head_dim, {1, 1, kKeys}}, CK_F16,
+                               [](ck_na3d_args& args) { args.scale = 1.0f; });
+        std::vector<float> q(static_cast<size_t>(kKeys * head_dim), 0.0f);
+        std::vector<float> k(q.size(), 0.0f);
+        std::vector<float> v(q.size(), 1.0f);
+        for (size_t i = 0; i < q.size(); i += static_cast<size_t>(head_dim)) q[i] = 1.0f;
+        k[0] = 13.625f;
+        std::fill(v.begin(), v.begin() + head_dim, 0.0f);
+        which.given["q"] = to_bytes(q, CK_F16);
+        which.given["k"] = to_bytes(k, CK_F16);
+        which.given["v"] = to_bytes(v, CK_F16);
+        check(which);
+    }
+}
+
 TEST_CASE("na3d of zeros is zero, of equal keys the mean", "[na3d]") {
     for (const ck_dtype dtype : {CK_F32, CK_F16, CK_BF16}) {
         Case which = attention({1, 1, 2, 8, 1, 8, {1, 1, 4}}, dtype);
