@@ -25,6 +25,17 @@ CK_DEVICE int32_t dot16(Uint32x4 a, Uint32x4 b, int32_t accumulator) {
     return dot4(a.w, b.w, accumulator);
 }
 
+#if defined(__AMDGCN__)
+
+// accumulator + the sum of the products of two f16 values each.
+CK_DEVICE float dot2_f16(uint32_t a, uint32_t b, float accumulator) {
+    typedef _Float16 Pair __attribute__((ext_vector_type(2)));
+    return __builtin_amdgcn_fdot2(__builtin_bit_cast(Pair, a), __builtin_bit_cast(Pair, b), accumulator,
+                                  false);
+}
+
+#endif
+
 #if defined(__GFX11__) || defined(__GFX12__)
 
 // 16x16 int8 WMMA tiles, operands loaded 16 bytes a lane. The order of K inside a tile is free as long as

@@ -10,7 +10,25 @@
 
 namespace ckitchen {
 
-enum class Na3dKind { Vector, Wmma, Mma };
+enum class Na3dKind { Vector, Dot2, Wmma, Mma };
+
+// By matrix products, of boxes of queries; else of queries in a row.
+constexpr bool na3d_is_matrix(Na3dKind kind) {
+    return kind == Na3dKind::Wmma || kind == Na3dKind::Mma;
+}
+
+constexpr bool na3d_takes(Na3dKind kind, std::uint32_t type) {
+    switch (kind) {
+        case Na3dKind::Vector:
+            return true;
+        case Na3dKind::Dot2:
+            return type == kElementFloat16;
+        case Na3dKind::Wmma:
+        case Na3dKind::Mma:
+            return type != kElementFloat32;
+    }
+    return false;
+}
 
 struct Na3dRow {
     const char* name;
@@ -109,7 +127,7 @@ constexpr Na3dTileShape na3d_matrix_tile(const Na3dAxis (&axis)[3]) {
 }
 
 constexpr Na3dTileShape na3d_tile(const Na3dRow& row, const Na3dAxis (&axis)[3]) {
-    return row.kind == Na3dKind::Vector ? Na3dTileShape{{1, 1, kNa3dVectorQueries}} : na3d_matrix_tile(axis);
+    return na3d_is_matrix(row.kind) ? na3d_matrix_tile(axis) : Na3dTileShape{{1, 1, kNa3dVectorQueries}};
 }
 
 enum class Na3dRefusal { None, Type, Width, Alignment, Span, Scale };
@@ -136,12 +154,12 @@ constexpr bool na3d_box_is_small(const Na3dAxis (&axis)[3], const Na3dTensor& te
 
 // Whether a row takes a problem: all of `args` but the launch, as na3d_launch fills it in.
 constexpr Na3dRefusal na3d_refusal(const Na3dRow& row, std::int64_t head_dim, const Na3dArgs& args) {
-    if (row.kind != Na3dKind::Vector && args.type == kElementFloat32) return Na3dRefusal::Type;
+    if (!na3d_takes(row.kind, args.type)) return Na3dRefusal::Type;
     if (head_dim > row.width) return Na3dRefusal::Width;
     if (na3d_misaligned(row, args.q) || na3d_misaligned(row, args.k) || na3d_misaligned(row, args.v) ||
         na3d_misaligned(row, args.out))
         return Na3dRefusal::Alignment;
-    if (row.kind == Na3dKind::Vector) return Na3dRefusal::None;
+    if (!na3d_is_matrix(row.kind)) return Na3dRefusal::None;
     for (const Na3dAxis& axis : args.axis) {
         if (axis.extent > 0x7fffffff) return Na3dRefusal::Span;
     }
@@ -183,7 +201,7 @@ constexpr void na3d_launch(const Na3dRow& row, std::int64_t batch, std::int64_t 
         tiles *= args.axis_tiles[index];
     }
     std::int64_t at_once = 1;
-    if (row.kind != Na3dKind::Vector) {
+    if (na3d_is_matrix(row.kind)) {
         while (at_once < kNa3dMostHeadsAtOnce && at_once < args.heads &&
                tiles >= na3d_enough_waves(row.kind) / args.heads * 2 * at_once)
             at_once *= 2;

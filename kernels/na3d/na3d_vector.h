@@ -1,10 +1,11 @@
-// Neighborhood attention in float32 vector arithmetic, for every type, width, stride and window. Waves work
-// on their own. A wave takes a tile of neighbouring queries of one head and goes through the union of their
-// windows, several keys at a time: a head vector lies in a group of lanes, eight elements in each, and the
-// groups take different keys. Every group has a softmax of its own (running maximum, sum, weighted values);
-// they are joined at the end.
+// Neighborhood attention in vector arithmetic, for every width, stride and window: in float32 for every type
+// (Na3dVector), by two-way dot products for f16 (Na3dDot2). Waves work on their own. A wave takes a tile of
+// neighbouring queries of one head and goes through the union of their windows, several keys at a time: a
+// head vector lies in a group of lanes, eight elements in each, and the groups take different keys. Every
+// group has a softmax of its own (running maximum, sum, weighted values); they are joined at the end.
 #pragma once
 
+#include "../device/matrix.h"
 #include "na3d_window.h"
 
 namespace ckitchen {
@@ -59,6 +60,116 @@ struct Na3dPiece {
     }
 };
 
+// The arithmetic of all types: what a lane does with its piece of the queries, of one key at a time, and of
+// that key's values.
+template <typename ElementFormat>
+struct Na3dFloatMath {
+    using Format = ElementFormat;
+    using Piece = Na3dPiece<Format>;
+    static constexpr int kKeys = 1;
+    static constexpr int kElements = kNa3dPieceElements;
+
+    float q[kElements];
+
+    CK_DEVICE void set(const Piece& piece, bool has_piece) {
+        piece.convert(q);
+        CK_UNROLL
+        for (int index = 0; index < kElements; ++index) q[index] = has_piece ? q[index] : 0.0f;
+    }
+
+    // What a lane computes of a key or its values for all queries.
+    struct Keys {
+        float element[kElements];
+        CK_DEVICE explicit Keys(const Piece (&piece)[kKeys]) { piece[0].convert(element); }
+    };
+    using Values = Keys;
+
+    CK_DEVICE float product(const Keys& keys, int) const {
+        float sum = q[0] * keys.element[0];
+        CK_UNROLL
+        for (int e = 1; e < kElements; ++e) sum = __builtin_fmaf(q[e], keys.element[e], sum);
+        return sum;
+    }
+
+    static CK_DEVICE void accumulate(const float (&logit)[kKeys], float maximum, const Values& values,
+                                     float& sum, float (&value)[kElements]) {
+        const float weight = softmax_weight(logit[0], maximum);
+        sum += weight;
+        CK_UNROLL
+        for (int e = 0; e < kElements; ++e) value[e] = __builtin_fmaf(weight, values.element[e], value[e]);
+    }
+};
+
+#if defined(__AMDGCN__)
+
+// The arithmetic of f16 by dot products of two: of neighbouring elements of q and k, which stay as they are,
+// and of the weights and values of two keys.
+struct Na3dDot2Math {
+    using Format = Float16Format;
+    using Piece = Na3dPiece<Format>;
+    static constexpr int kKeys = 2;
+    static constexpr int kElements = kNa3dPieceElements;
+    // Weights are at most 2^this, so that as f16 all down to 2^-29 of the largest have full precision.
+    static constexpr float kWeightExponent = 15;
+    static constexpr uint32_t kOnes = 0x3c003c00;
+
+    Uint32x4 q;
+
+    CK_DEVICE void set(const Piece& piece, bool has_piece) {
+        CK_UNROLL
+        for (int word = 0; word < 4; ++word) {
+            const uint32_t bits = piece.part[0][word];
+            q[word] = has_piece ? bits : 0;
+        }
+    }
+
+    struct Keys {
+        Uint32x4 word[kKeys];
+        CK_DEVICE explicit Keys(const Piece (&piece)[kKeys]) {
+            CK_UNROLL
+            for (int key = 0; key < kKeys; ++key) word[key] = piece[key].part[0];
+        }
+    };
+
+    // An element of both keys' values in each word.
+    struct Values {
+        uint32_t pair[kElements];
+        CK_DEVICE explicit Values(const Piece (&piece)[kKeys]) {
+            CK_UNROLL
+            for (int word = 0; word < 4; ++word) {
+                const uint32_t first = piece[0].part[0][word];
+                const uint32_t second = piece[1].part[0][word];
+                pair[2 * word] = __builtin_amdgcn_perm(second, first, 0x05040100u);
+                pair[2 * word + 1] = __builtin_amdgcn_perm(second, first, 0x07060302u);
+            }
+        }
+    };
+
+    CK_DEVICE float product(const Keys& keys, int key) const {
+        float sum = 0.0f;
+        CK_UNROLL
+        for (int word = 0; word < 4; ++word) sum = dot2_f16(q[word], keys.word[key][word], sum);
+        return sum;
+    }
+
+    // The sum is of the weights as rounded, as the values' factors are.
+    static CK_DEVICE void accumulate(const float (&logit)[kKeys], float maximum, const Values& values,
+                                     float& sum, float (&value)[kElements]) {
+        uint32_t bits[kKeys];
+        CK_UNROLL
+        for (int key = 0; key < kKeys; ++key) {
+            bits[key] = Format::from_float(
+                exp2_approximately(__builtin_fmaf(logit[key] - maximum, kNa3dLog2E, kWeightExponent)));
+        }
+        const uint32_t weights = bits[0] | bits[1] << 16;
+        sum = dot2_f16(weights, kOnes, sum);
+        CK_UNROLL
+        for (int e = 0; e < kElements; ++e) value[e] = dot2_f16(weights, values.pair[e], value[e]);
+    }
+};
+
+#endif  // __AMDGCN__
+
 // A place inside the box of the tile's keys, the last axis fastest.
 struct Na3dKey {
     uint32_t place[3];
@@ -94,28 +205,22 @@ struct Na3dStride {
     }
 };
 
-template <int kWidth, int kWaves, int kAlignment>
-struct Na3dVector {
-    static constexpr uint32_t kLocalBytes = 0;
+template <int kWaves, int kAlignment>
+struct Na3dLanes {
     static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
     static constexpr int kQueries = kNa3dVectorQueries;
     static constexpr int kElements = kNa3dPieceElements;
 
-    static CK_DEVICE void run(const Na3dArgs& kernel_args, LocalPointer<uint8_t>) {
+    // Goes through the tiles; run_tile(args, tile) does one.
+    template <typename RunTile>
+    static CK_DEVICE void run_tiles(const Na3dArgs& kernel_args, RunTile run_tile) {
         int64_t tile = static_cast<int64_t>(workgroup_id()) * kWaves + wave_id();
         CK_NO_UNROLL
         while (true) {
             const Na3dArgs& args = reread(kernel_args);
             const int64_t tiles = args.tiles;
             if (tile >= tiles) return;
-            const Na3dTile position = tile_at(args, tile);
-            if (args.type == kElementFloat32) {
-                run_tile<Float32Format>(reread(args), position);
-            } else if (args.type == kElementFloat16) {
-                run_tile<Float16Format>(reread(args), position);
-            } else {
-                run_tile<Bfloat16Format>(reread(args), position);
-            }
+            run_tile(args, tile_at(args, tile));
             tile += static_cast<int64_t>(reread(args).groups) * kWaves;
         }
     }
@@ -152,8 +257,10 @@ struct Na3dVector {
         }
     }
 
-    template <typename Format>
+    template <typename Math>
     static CK_DEVICE void run_tile(const Na3dArgs& args, const Na3dTile& tile) {
+        using Format = typename Math::Format;
+        constexpr int kKeys = Math::kKeys;
         const int64_t left = class_length(args.axis[2], tile.residue[2]) - tile.place[2];
         if (left <= 0) return;
         const int queries = left < kQueries ? static_cast<int>(left) : kQueries;
@@ -187,16 +294,13 @@ struct Na3dVector {
         uint64_t q_step = static_cast<uint64_t>(q_args.q.stride[3]) * q_args.axis[2].dilation;
         compute_now(q_first);
         compute_now(q_step);
-        float q[kQueries][kElements];
+        Math math[kQueries];
         CK_UNROLL
         for (int query = 0; query < kQueries; ++query) {
             const int within = query < queries ? query : queries - 1;
             Na3dPiece<Format> piece;
             piece.template load<kPlace>(q_first + q_step * static_cast<uint32_t>(within) + piece_offset);
-            piece.convert(q[query]);
-            CK_UNROLL
-            for (int index = 0; index < kElements; ++index)
-                q[query][index] = has_piece ? q[query][index] : 0.0f;
+            math[query].set(piece, has_piece);
         }
 
         const uint32_t keys_at_once = kWaveSize >> args.lanes_log2;
@@ -236,47 +340,60 @@ struct Na3dVector {
         }
 
         // Lanes whose key lies behind the last one read the first key instead, and give it no weight.
-        Na3dPiece<Format> k_piece;
-        Na3dPiece<Format> v_piece;
-        bool inside = key.place[0] < count_0;
-        k_piece.template load<kPlace>(inside ? k_address : k_first);
-        v_piece.template load<kPlace>(inside ? v_address : v_first);
+        Na3dPiece<Format> k_piece[kKeys];
+        Na3dPiece<Format> v_piece[kKeys];
+        bool inside[kKeys];
+        uint32_t along[kKeys];
+        const auto load = [&](int step) CK_INLINE_LAMBDA {
+            inside[step] = key.place[0] < count_0;
+            along[step] = key.place[2];
+            k_piece[step].template load<kPlace>(inside[step] ? k_address : k_first);
+            v_piece[step].template load<kPlace>(inside[step] ? v_address : v_first);
+        };
+        CK_UNROLL
+        for (int step = 0; step < kKeys; ++step) {
+            if (step > 0) advance(by, count_1, count_2, k_stride, v_stride, key, k_address, v_address);
+            load(step);
+        }
         const uint64_t keys = static_cast<uint64_t>(count_0) * count_1 * count_2;
         CK_NO_UNROLL
-        for (uint64_t index = 0; index < keys; index += keys_at_once) {
-            float k[kElements];
-            float v[kElements];
-            k_piece.convert(k);
-            v_piece.convert(v);
-            const uint32_t place = inside ? key.place[2] : 0xffffffffu;
-            advance(by, count_1, count_2, k_stride, v_stride, key, k_address, v_address);
-            inside = key.place[0] < count_0;
-            k_piece.template load<kPlace>(inside ? k_address : k_first);
-            v_piece.template load<kPlace>(inside ? v_address : v_first);
-
-            float logit[kQueries];
+        for (uint64_t index = 0; index < keys; index += keys_at_once * kKeys) {
+            const typename Math::Keys k(k_piece);
+            const typename Math::Values v(v_piece);
+            uint32_t place[kKeys];
             CK_UNROLL
-            for (int query = 0; query < kQueries; ++query) {
-                logit[query] = q[query][0] * k[0];
-                CK_UNROLL
-                for (int e = 1; e < kElements; ++e)
-                    logit[query] = __builtin_fmaf(q[query][e], k[e], logit[query]);
+            for (int step = 0; step < kKeys; ++step) place[step] = inside[step] ? along[step] : 0xffffffffu;
+            CK_UNROLL
+            for (int step = 0; step < kKeys; ++step) {
+                advance(by, count_1, count_2, k_stride, v_stride, key, k_address, v_address);
+                load(step);
             }
-            sum_lanes(logit, args.lanes_log2);
+
+            float logit[kQueries][kKeys];
             bool grew = false;
             CK_UNROLL
-            for (int query = 0; query < kQueries; ++query) {
-                // Logits stay finite, so that differences are numbers: a maximum of infinities has none.
-                const float bounded = __builtin_fminf(
-                    __builtin_fmaxf(logit[query] * args.scale, -kNa3dMaxFloat), kNa3dMaxFloat);
-                const bool seen = place - first[query] < count[query];
-                logit[query] = seen ? bounded : -__builtin_inff();
-                grew |= logit[query] > maximum[query];
+            for (int step = 0; step < kKeys; ++step) {
+                float product[kQueries];
+                CK_UNROLL
+                for (int query = 0; query < kQueries; ++query) product[query] = math[query].product(k, step);
+                sum_lanes(product, args.lanes_log2);
+                CK_UNROLL
+                for (int query = 0; query < kQueries; ++query) {
+                    // Logits stay finite, so that differences are numbers: a maximum of infinities has none.
+                    const float bounded = __builtin_fminf(
+                        __builtin_fmaxf(product[query] * args.scale, -kNa3dMaxFloat), kNa3dMaxFloat);
+                    const bool seen = place[step] - first[query] < count[query];
+                    logit[query][step] = seen ? bounded : -__builtin_inff();
+                    grew |= logit[query][step] > maximum[query];
+                }
             }
             if (grew) {
                 CK_UNROLL
                 for (int query = 0; query < kQueries; ++query) {
-                    const float larger = __builtin_fmaxf(maximum[query], logit[query]);
+                    float larger = maximum[query];
+                    CK_UNROLL
+                    for (int step = 0; step < kKeys; ++step)
+                        larger = __builtin_fmaxf(larger, logit[query][step]);
                     const float factor = softmax_weight(maximum[query], larger);
                     maximum[query] = larger;
                     sum[query] *= factor;
@@ -286,11 +403,7 @@ struct Na3dVector {
             }
             CK_UNROLL
             for (int query = 0; query < kQueries; ++query) {
-                const float weight = softmax_weight(logit[query], maximum[query]);
-                sum[query] += weight;
-                CK_UNROLL
-                for (int e = 0; e < kElements; ++e)
-                    value[query][e] = __builtin_fmaf(weight, v[e], value[query][e]);
+                Math::accumulate(logit[query], maximum[query], v, sum[query], value[query]);
             }
         }
 
@@ -326,5 +439,39 @@ struct Na3dVector {
         v_address += v_stride.step + (carry_2 ? v_stride.carry_2 : 0) + (carry_1 ? v_stride.carry_1 : 0);
     }
 };
+
+template <int kWidth, int kWaves, int kAlignment>
+struct Na3dVector {
+    static constexpr uint32_t kLocalBytes = 0;
+
+    static CK_DEVICE void run(const Na3dArgs& kernel_args, LocalPointer<uint8_t>) {
+        using Lanes = Na3dLanes<kWaves, kAlignment>;
+        Lanes::run_tiles(kernel_args, [](const Na3dArgs& args, const Na3dTile& tile) CK_INLINE_LAMBDA {
+            if (args.type == kElementFloat32) {
+                Lanes::template run_tile<Na3dFloatMath<Float32Format>>(reread(args), tile);
+            } else if (args.type == kElementFloat16) {
+                Lanes::template run_tile<Na3dFloatMath<Float16Format>>(reread(args), tile);
+            } else {
+                Lanes::template run_tile<Na3dFloatMath<Bfloat16Format>>(reread(args), tile);
+            }
+        });
+    }
+};
+
+#if defined(__AMDGCN__)
+
+template <int kWidth, int kWaves, int kAlignment>
+struct Na3dDot2 {
+    static constexpr uint32_t kLocalBytes = 0;
+
+    static CK_DEVICE void run(const Na3dArgs& kernel_args, LocalPointer<uint8_t>) {
+        using Lanes = Na3dLanes<kWaves, kAlignment>;
+        Lanes::run_tiles(kernel_args, [](const Na3dArgs& args, const Na3dTile& tile) CK_INLINE_LAMBDA {
+            Lanes::template run_tile<Na3dDot2Math>(reread(args), tile);
+        });
+    }
+};
+
+#endif  // __AMDGCN__
 
 }  // namespace ckitchen

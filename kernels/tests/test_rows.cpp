@@ -429,6 +429,17 @@ void check_na3d() {
     args.axis[1] = na3d_axis(3, 1, 1, false);
     args.axis[2] = na3d_axis(17, 1, 2, false);
     args.heads = 5;
+    const Na3dRow& dot2 = *find_in(kNa3dRows, "dot2");
+    for (const std::uint32_t type : {kElementFloat16, kElementBfloat16, kElementFloat32}) {
+        args.type = type;
+        expect(na3d_refusal(row, 256, args) == Na3dRefusal::None, row.name, "every type");
+        expect(na3d_refusal(dot2, 256, args) ==
+                   (type == kElementFloat16 ? Na3dRefusal::None : Na3dRefusal::Type),
+               dot2.name, "f16 alone");
+    }
+    na3d_launch(dot2, 7, 72, args);
+    expect(args.axis_tiles[2] == 6 && args.tiles == 6 * 3 * 2 * 5 * 7 && args.groups == 315, dot2.name,
+           "the tiles of the float32 kernel");
     na3d_launch(row, 7, 72, args);
     expect(args.axis_tiles[2] == 6 && args.tiles == 6 * 3 * 2 * 5 * 7 && args.groups == 315, row.name,
            "17 in two classes of up to 9 places: 3 tiles each");

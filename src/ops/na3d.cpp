@@ -192,7 +192,7 @@ const char* Na3d::refusal(const Args& args, const Variant& variant) {
         case Na3dRefusal::None:
             return nullptr;
         case Na3dRefusal::Type:
-            return "the type is f32";
+            return row_of(variant).kind == Na3dKind::Dot2 ? "the type is not f16" : "the type is f32";
         case Na3dRefusal::Width:
             return "head_dim is larger";
         case Na3dRefusal::Alignment:

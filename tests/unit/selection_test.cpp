@@ -230,6 +230,8 @@ void add_attention(std::ostream& table, const Target& target, const Preferences&
     ck_na3d_args args = attention(30, 52, 64);
     args.dtype = CK_F32;
     add("f32 h=30 w=52 head_dim=64", args);
+    args.dtype = CK_F16;
+    add("f16 h=30 w=52 head_dim=64", args);
     add("h=9 w=1 head_dim=256", attention(9, 1, 256));
     add("h=30 w=52 head_dim=64 q=@2", attention(30, 52, 64, 2));
     add("h=30 w=52 head_dim=64 k reversed, pad 1", attention(30, 52, 64, 256, 1));
