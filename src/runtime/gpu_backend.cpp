@@ -86,10 +86,10 @@ GpuDevice::GpuDevice(Driver& driver, int ordinal, const DeviceFacts& facts)
         }
         why = status.message();
     }
-    const char* built = builtin_targets();
+    const std::string built = target_ranges(builtin_targets());
     const std::string reason =
         format_text("no code for {}: {}; built in: {}; {}",
-                    fmt::make_format_args(facts.arch, why, *built ? built : "none", driver.description()));
+                    fmt::make_format_args(facts.arch, why, built, driver.description()));
     target_ = nullptr;
     properties_.usable = CK_ERROR_UNSUPPORTED_ARCH;
     copy_text(properties_.unusable_reason, reason);

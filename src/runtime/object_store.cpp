@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <mutex>
+#include <sstream>
 
 #include "core/env.hpp"
 #include "core/log.hpp"
@@ -136,7 +137,7 @@ Status load_image(const Target& target, const std::string& module, CodeImage& im
         return elf ? check_code_object(image.data, image.size, target, "embedded code") : Status();
     }
     return error(CK_ERROR_UNSUPPORTED_ARCH, "no device code for {} ({}); built in: {}", target.name, module,
-                 builtin_targets());
+                 target_ranges(builtin_targets()));
 }
 
 Status keep_image(const void* data, std::size_t size, const Target& target, CodeImage& image) {
@@ -176,6 +177,30 @@ const char* builtin_targets() {
         return list;
     }();
     return text.c_str();
+}
+
+std::string target_ranges(const std::string& targets) {
+    const auto follows = [](const std::string& name, const std::string& before) {
+        return name.size() == before.size() && !name.empty() &&
+               name.compare(0, name.size() - 1, before, 0, before.size() - 1) == 0 &&
+               name.back() == before.back() + 1;
+    };
+    std::istringstream names(targets);
+    std::string result;
+    std::string first;
+    std::string last;
+    const auto add = [&] {
+        if (first.empty()) return;
+        if (!result.empty()) result += ' ';
+        result += first == last ? first : first + "-" + last;
+    };
+    for (std::string name; names >> name; last = name) {
+        if (follows(name, last)) continue;
+        add();
+        first = name;
+    }
+    add();
+    return result.empty() ? "none" : result;
 }
 
 }  // namespace ckitchen::runtime

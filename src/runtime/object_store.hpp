@@ -37,8 +37,11 @@ Status unpack_source(const EmbeddedSource& source, std::string& text);
 // The checks of an AMD file; `source` names it in messages.
 Status check_code_object(const void* data, std::size_t size, const Target& target, const std::string& source);
 
-// All targets with embedded code, for messages and ck_builtin_targets: space-separated, each once, static
-// text.
+// All targets with embedded code, for ck_builtin_targets: space-separated, each once, static text.
 const char* builtin_targets();
+
+// A list of targets for messages, which are short: names that differ in their last digit, each one above the
+// one before, become "first-last"; "none" for an empty list.
+std::string target_ranges(const std::string& targets);
 
 }  // namespace ckitchen::runtime

@@ -74,3 +74,12 @@ TEST_CASE("every embedded object unpacks to what the table says") {
     CHECK(missing.code() == CK_ERROR_UNSUPPORTED_ARCH);
     CHECK(missing.message().find("gfx1201") != std::string::npos);
 }
+
+TEST_CASE("targets in messages: neighbours are joined, others are not") {
+    CHECK(target_ranges("") == "none");
+    CHECK(target_ranges("gfx1201") == "gfx1201");
+    CHECK(target_ranges("gfx1030 gfx1031 gfx1032 gfx1100 gfx1102 gfx1103 sm_80 sm_90a") ==
+          "gfx1030-gfx1032 gfx1100 gfx1102-gfx1103 sm_80 sm_90a");
+    CHECK(target_ranges("gfx1029 gfx1030") == "gfx1029 gfx1030");
+    CHECK(target_ranges("gfx1201 gfx1200") == "gfx1201 gfx1200");
+}
