@@ -74,6 +74,7 @@ run_tests() {
         # Sanitizers place their shadow memory at fixed addresses, which strong address randomization can take from them.
         if setarch "$(uname -m)" -R true 2>/dev/null; then runner=(setarch "$(uname -m)" -R env); fi
         runner+=(ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+            "LSAN_OPTIONS=suppressions=$repo/tests/leaks.txt:print_suppressions=0"
             UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=second_deadlock_stack=1)
     fi
     "${runner[@]}" ctest --test-dir "$build_root/$preset" --output-on-failure --no-tests=error --timeout 600 -j "$jobs" "$@" 2>&1 |
