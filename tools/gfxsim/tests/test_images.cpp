@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "child.hpp"
 #include "releases.hpp"
 
 using namespace gfxsim_test;
@@ -82,21 +83,6 @@ int load(const HipClient& hip, const std::string& image) {
     error = hip("hipModuleGetFunction", &f, m, "vector_add");
     CHECK(hip("hipModuleUnload", m) == 0);
     return error;
-}
-
-template <class F>
-int signal_of_child(F body) {
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        std::signal(SIGABRT, SIG_DFL);
-        if (!std::freopen("/dev/null", "w", stderr)) _exit(90);
-        body();
-        _exit(0);
-    }
-    int status = 0;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
 const char* const kCopies[] = {GFXSIM_LIBRARY_5_COPY, GFXSIM_LIBRARY_6_COPY, GFXSIM_LIBRARY_7_COPY};

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "child.hpp"
 #include "releases.hpp"
 
 using namespace gfxsim_test;
@@ -75,23 +76,6 @@ struct Word {
     int* device = nullptr;
     int* pinned = nullptr;
 };
-
-/// A child process that ends as `body` does; its wait status.
-template <class F>
-int status_of_child(F body) {
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        // The message of an expected abort is no news.
-        std::signal(SIGABRT, SIG_DFL);
-        if (!std::freopen("/dev/null", "w", stderr)) _exit(90);
-        body();
-        _exit(91);
-    }
-    int status = 0;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    return status;
-}
 
 }  // namespace
 
