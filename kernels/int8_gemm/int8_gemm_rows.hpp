@@ -81,14 +81,19 @@ constexpr bool int8_gemm_loops(const Int8GemmRow& row) {
            !int8_gemm_mapped(row.kind);
 }
 
-// A launch has fewer than 2^32 work-items in x, and tiles are numbered in 32 bits.
-constexpr bool int8_gemm_grid_fits(const Int8GemmRow& row, std::int64_t tiles_m, std::int64_t tiles_n) {
-    const std::int64_t limit =
-        (std::int64_t{1} << 32) / (int8_gemm_loops(row) ? 1 : static_cast<std::int64_t>(row.threads)) - 1;
-    return tiles_m <= limit && tiles_n <= limit && tiles_m <= limit / tiles_n;
+}  // namespace detail
+
+// The most tiles of C: a launch has fewer than 2^32 work-items in x, and tiles are numbered in 32 bits.
+constexpr std::int64_t int8_gemm_most_tiles(const Int8GemmRow& row) {
+    return (std::int64_t{1} << 32) /
+               (detail::int8_gemm_loops(row) ? 1 : static_cast<std::int64_t>(row.threads)) -
+           1;
 }
 
-}  // namespace detail
+// The largest leading dimension whose offsets inside a tile of so many rows have 32 bits.
+constexpr std::int64_t int8_gemm_most_ld(std::uint32_t tile_rows) {
+    return ((std::int64_t{1} << 32) - 1) / tile_rows;
+}
 
 // All rows of A in one tile.
 constexpr bool int8_gemm_few(Int8GemmKind kind) {
@@ -111,8 +116,8 @@ constexpr Int8GemmRefusal int8_gemm_refusal(const Int8GemmRow& row, const Int8Ge
         if (shape.k == 0 || mixed % row.alignment != 0) return Int8GemmRefusal::Alignment;
         if (!shape.natural) return Int8GemmRefusal::Element;
     }
-    const std::int64_t limit = (std::int64_t{1} << 32) - 1;
-    if (!row.wide && (shape.lda > limit / row.tile_m || shape.ldb > limit / row.tile_n)) {
+    if (!row.wide &&
+        (shape.lda > int8_gemm_most_ld(row.tile_m) || shape.ldb > int8_gemm_most_ld(row.tile_n))) {
         return Int8GemmRefusal::LeadingDimension;
     }
     if (int8_gemm_mapped(row.kind) && (shape.m > kInt8GemmMapRows || shape.n > kInt8GemmMapRows ||
@@ -121,7 +126,7 @@ constexpr Int8GemmRefusal int8_gemm_refusal(const Int8GemmRow& row, const Int8Ge
     }
     const std::int64_t tiles_m = few ? 1 : detail::int8_gemm_tiles(shape.m, row.tile_m);
     const std::int64_t tiles_n = detail::int8_gemm_tiles(shape.n, row.tile_n);
-    if (!detail::int8_gemm_grid_fits(row, tiles_m, tiles_n)) return Int8GemmRefusal::Grid;
+    if (tiles_m > int8_gemm_most_tiles(row) / tiles_n) return Int8GemmRefusal::Grid;
     return Int8GemmRefusal::None;
 }
 

@@ -152,6 +152,9 @@ constexpr bool na3d_box_is_small(const Na3dAxis (&axis)[3], const Na3dTensor& te
     return keys < 0x1p31 && bytes < 0x1p32 - 1024;
 }
 
+// Of an axis, for the matrix kernels.
+inline constexpr std::int64_t kNa3dMostExtent = 0x7fffffff;
+
 // Whether a row takes a problem: all of `args` but the launch, as na3d_launch fills it in.
 constexpr Na3dRefusal na3d_refusal(const Na3dRow& row, std::int64_t head_dim, const Na3dArgs& args) {
     if (!na3d_takes(row.kind, args.type)) return Na3dRefusal::Type;
@@ -161,7 +164,7 @@ constexpr Na3dRefusal na3d_refusal(const Na3dRow& row, std::int64_t head_dim, co
         return Na3dRefusal::Alignment;
     if (!na3d_is_matrix(row.kind)) return Na3dRefusal::None;
     for (const Na3dAxis& axis : args.axis) {
-        if (axis.extent > 0x7fffffff) return Na3dRefusal::Span;
+        if (axis.extent > kNa3dMostExtent) return Na3dRefusal::Span;
     }
     if (!na3d_box_is_small(args.axis, args.k) || !na3d_box_is_small(args.axis, args.v))
         return Na3dRefusal::Span;

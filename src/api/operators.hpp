@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/guard.hpp"
+#include "core/bounded_text.hpp"
 #include "core/struct_io.hpp"
 #include "ops/operator.hpp"
 

@@ -1,5 +1,6 @@
 // Section 6 of ckitchen.h.
 #include "api/guard.hpp"
+#include "core/bounded_text.hpp"
 #include "core/struct_io.hpp"
 #include "ops/operator.hpp"
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
+
+#include "core/bounded_text.hpp"
 
 namespace ckitchen {
 namespace {
@@ -11,9 +12,7 @@ constexpr std::size_t kCapacity = 1024;
 thread_local char text[kCapacity] = "";
 
 std::size_t append(std::size_t used, std::string_view part) {
-    const std::size_t count = std::min(part.size(), kCapacity - 1 - used);
-    std::memcpy(text + used, part.data(), count);
-    return used + count;
+    return used + copy_bounded(text + used, kCapacity - used, part);
 }
 
 }  // namespace
@@ -22,7 +21,6 @@ void set_last_error(std::string_view function, std::string_view message) noexcep
     std::size_t used = append(0, function);
     used = append(used, ": ");
     used = append(used, message);
-    text[used] = '\0';
     // One line without terminal codes, whatever a driver, a path or a variable put into it.
     std::replace_if(
         text, text + used, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');

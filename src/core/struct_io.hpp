@@ -43,12 +43,4 @@ Status write_struct(const T& source, T* target, const char* what) {
     return write_struct(&source, layout_of<T>(), target, what);
 }
 
-// Copies text into a fixed field, cut to fit, always terminated.
-template <std::size_t N>
-void copy_text(char (&target)[N], std::string_view text) {
-    const std::size_t count = std::min(text.size(), N - 1);
-    std::memcpy(target, text.data(), count);
-    std::memset(target + count, 0, N - count);
-}
-
 }  // namespace ckitchen

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "core/bounded_text.hpp"
 #include "core/struct_io.hpp"
 #include "cpu/thread_count.hpp"
 

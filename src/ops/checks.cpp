@@ -4,7 +4,6 @@
 #include <string_view>
 
 namespace ckitchen::ops {
-namespace {
 
 const char* dtype_name(ck_dtype dtype) {
     switch (dtype) {
@@ -26,6 +25,8 @@ const char* dtype_name(ck_dtype dtype) {
             return "unknown";
     }
 }
+
+namespace {
 
 // "" when `dtype` is one of them, otherwise their names.
 std::string names_unless_allowed(ck_dtype dtype, std::initializer_list<ck_dtype> allowed) {

@@ -15,6 +15,9 @@ namespace ckitchen::ops {
 // Far beyond any memory, small enough that a sum of a few never overflows.
 constexpr int64_t kMaxExtent = int64_t{1} << 48;
 
+// "CK_F32"; "unknown" for what is none.
+const char* dtype_name(ck_dtype dtype);
+
 Status check_extent(const char* name, int64_t value, int64_t limit = kMaxExtent);
 // A leading dimension: 0 becomes the packed width.
 Status check_ld(const char* name, int64_t& ld, const char* width_name, int64_t width);

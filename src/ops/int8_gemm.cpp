@@ -96,14 +96,19 @@ Status launch(ck_context& context, const ck_int8_gemm_args& args, const Variant&
 
 }  // namespace
 
+Refusal int8_gemm_unnatural(const ck_int8_gemm_args& args, const Int8GemmNames& names) {
+    const auto size = [](ck_dtype dtype) { return static_cast<uint64_t>(dtype_size(dtype)); };
+    if (const Refusal c = refuse_misaligned(size(args.out_dtype), {{names.c, args.c}})) return c;
+    if (args.out_dtype == CK_I32) return {};
+    if (const Refusal scale =
+            refuse_misaligned(sizeof(float), {{names.scale_a, args.scale_a}, {names.scale_b, args.scale_b}}))
+        return scale;
+    if (!args.bias) return {};
+    return refuse_misaligned(size(args.bias_dtype), {{"bias", args.bias}});
+}
+
 bool int8_gemm_is_natural(const ck_int8_gemm_args& args) {
-    const auto natural = [](const void* pointer, ck_dtype dtype) {
-        return !pointer || address(pointer) % static_cast<uint64_t>(dtype_size(dtype)) == 0;
-    };
-    if (!natural(args.c, args.out_dtype)) return false;
-    if (args.out_dtype == CK_I32) return true;
-    return natural(args.scale_a, CK_F32) && natural(args.scale_b, CK_F32) &&
-           natural(args.bias, args.bias_dtype);
+    return !int8_gemm_unnatural(args);
 }
 
 Int8GemmArgs int8_gemm_device_args(const ck_int8_gemm_args& args) {
@@ -178,8 +183,9 @@ Metrics Int8Gemm::metrics(const Args& args) {
     return {args.m, args.n, args.k, outputs};
 }
 
-const char* Int8Gemm::refusal(const Args& args, const Variant& variant) {
-    if (empty(args)) return nullptr;
+Refusal Int8Gemm::refusal(const Args& args, const Variant& variant, const Int8GemmNames& names) {
+    if (empty(args)) return {};
+    const Int8GemmRow& row = row_of(variant);
     Int8GemmShape shape;
     shape.a = address(args.a);
     shape.b = address(args.b);
@@ -189,23 +195,40 @@ const char* Int8Gemm::refusal(const Args& args, const Variant& variant) {
     shape.lda = args.lda;
     shape.ldb = args.ldb;
     shape.natural = int8_gemm_is_natural(args);
-    switch (int8_gemm_refusal(row_of(variant), shape)) {
+    switch (int8_gemm_refusal(row, shape)) {
         case Int8GemmRefusal::None:
-            return nullptr;
+            break;
         case Int8GemmRefusal::Rows:
-            return "m is larger than the rows of A that it takes";
+            return {"m is {}, at most {}", args.m, row.tile_m};
         case Int8GemmRefusal::Alignment:
-            return "a, b, lda, ldb or k is no multiple of 16";
+            if (args.k == 0) return "k is 0";
+            return refuse_misaligned(row.alignment, {{names.a, args.a},
+                                                     {names.b, args.b},
+                                                     {"k", args.k},
+                                                     {names.lda, args.lda},
+                                                     {names.ldb, args.ldb}});
         case Int8GemmRefusal::Element:
-            return "c, a scale or the bias lies at no multiple of its element's size";
-        case Int8GemmRefusal::LeadingDimension:
-            return "lda or ldb is too large for 32-bit offsets inside a tile";
+            return int8_gemm_unnatural(args, names);
+        case Int8GemmRefusal::LeadingDimension: {
+            const int64_t most = int8_gemm_most_ld(row.tile_m);
+            if (args.lda > most) return {"{} is {}, at most {}", names.lda, args.lda, most};
+            return {"{} is {}, at most {}", names.ldb, args.ldb, int8_gemm_most_ld(row.tile_n)};
+        }
         case Int8GemmRefusal::Map:
-            return "m, n, lda or ldb is too large for a tensor map";
+            if (args.m > kInt8GemmMapRows) return {"m is {}, at most {}", args.m, kInt8GemmMapRows};
+            if (args.n > kInt8GemmMapRows) return {"n is {}, at most {}", args.n, kInt8GemmMapRows};
+            if (args.lda > kInt8GemmMapStride)
+                return {"{} is {}, at most {}", names.lda, args.lda, kInt8GemmMapStride};
+            return {"{} is {}, at most {}", names.ldb, args.ldb, kInt8GemmMapStride};
         case Int8GemmRefusal::Grid:
-            return "more workgroups than a launch takes";
+            return {"m is {}, n is {}: more than {} tiles of {} x {}",
+                    args.m,
+                    args.n,
+                    int8_gemm_most_tiles(row),
+                    row.tile_m,
+                    row.tile_n};
     }
-    return "unknown";
+    return {};
 }
 
 Status Int8Gemm::prepare(ck_context& context, const Args& args, const Variant& variant) {

@@ -12,7 +12,19 @@ namespace ckitchen::ops {
 constexpr int64_t kMaxGemmK = 131071;
 Status check_gemm_extents(int64_t m, int64_t n, int64_t k);
 
-// Do the elements of C, the scales and the bias lie at multiples of their size?
+// What the arguments are called in the operator that the caller called.
+struct Int8GemmNames {
+    const char* a = "a";
+    const char* lda = "lda";
+    const char* b = "b";
+    const char* ldb = "ldb";
+    const char* c = "c";
+    const char* scale_a = "scale_a";
+    const char* scale_b = "scale_b";
+};
+
+// The first of C, the scales and the bias whose elements lie at no multiples of their size.
+Refusal int8_gemm_unnatural(const ck_int8_gemm_args& args, const Int8GemmNames& names = {});
 bool int8_gemm_is_natural(const ck_int8_gemm_args& args);
 
 // The problem for a kernel, without its launch geometry.
@@ -30,7 +42,7 @@ struct Int8Gemm {
     static uint64_t workspace(const ck_context& context, const Args& args, const Variant& variant);
     static std::span<const DeviceRow> device_rows();
     static Metrics metrics(const Args& args);
-    static const char* refusal(const Args& args, const Variant& variant);
+    static Refusal refusal(const Args& args, const Variant& variant, const Int8GemmNames& names = {});
     static Status prepare(ck_context& context, const Args& args, const Variant& variant);
     // As part of another operator: without a workspace K is not split.
     static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream);

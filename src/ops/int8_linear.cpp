@@ -91,8 +91,9 @@ Metrics Int8Linear::metrics(const Args& args) {
     return Int8Gemm::metrics(gemm_part(args, {args.workspace, args.m, args.k}));
 }
 
-const char* Int8Linear::refusal(const Args& args, const Variant& variant) {
-    return Int8Gemm::refusal(gemm_part(args, rows_of(args, variant)), variant);
+Refusal Int8Linear::refusal(const Args& args, const Variant& variant) {
+    const Int8GemmNames names{.b = "w", .ldb = "ldw", .c = "y", .scale_b = "w_scale"};
+    return Int8Gemm::refusal(gemm_part(args, rows_of(args, variant)), variant, names);
 }
 
 Status Int8Linear::prepare(ck_context& context, const Args& args, const Variant& variant) {

@@ -76,8 +76,9 @@ Metrics Int8Quantize::metrics(const Args& args) {
     return {args.rows, args.k};
 }
 
-const char* Int8Quantize::refusal(const Args& args, const Variant& variant) {
-    if (empty(args)) return nullptr;
+Refusal Int8Quantize::refusal(const Args& args, const Variant& variant) {
+    if (empty(args)) return {};
+    const Int8QuantizeRow& row = row_of(variant);
     const int64_t size = dtype_size(args.dtype);
     Int8QuantizeShape shape;
     shape.x = address(args.x);
@@ -89,17 +90,23 @@ const char* Int8Quantize::refusal(const Args& args, const Variant& variant) {
     shape.q_stride_bytes = args.rows > 1 ? args.ldq : 0;
     shape.rotate_group = args.rotate_group;
     shape.activation = args.activation != CK_ACTIVATION_NONE;
-    switch (int8_quantize_refusal(row_of(variant), shape)) {
+    switch (int8_quantize_refusal(row, shape)) {
         case Int8QuantizeRefusal::None:
-            return nullptr;
+            break;
         case Int8QuantizeRefusal::Pieces:
-            return "k below 256 or no multiple of 16, an activation, or a rotation by 1024";
+            if (shape.activation) return {"activation is {}, must be 0", args.activation};
+            if (args.rotate_group > 256) return {"rotate_group is {}, at most 256", args.rotate_group};
+            return {"k is {}, must be a multiple of 16 from 256 on", args.k};
         case Int8QuantizeRefusal::Width:
-            return "k is larger than what a workgroup holds";
+            return {"k is {}, at most {}", args.k, row.elements};
         case Int8QuantizeRefusal::Alignment:
-            return "rows of x or q do not start at multiples of 16 bytes";
+            return refuse_misaligned(row.alignment, {{"x", args.x},
+                                                     {"q", args.q},
+                                                     {"ldx", args.rows > 1 ? args.ldx : 0, size},
+                                                     {"k", shape.up_offset_bytes / size, size},
+                                                     {"ldq", shape.q_stride_bytes}});
     }
-    return "unknown";
+    return {};
 }
 
 Status Int8Quantize::prepare(ck_context& context, const Args&, const Variant& variant) {

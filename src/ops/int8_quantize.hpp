@@ -19,7 +19,7 @@ struct Int8Quantize {
     static uint64_t workspace(const ck_context& context, const Args& args, const Variant& variant);
     static std::span<const DeviceRow> device_rows();
     static Metrics metrics(const Args& args);
-    static const char* refusal(const Args& args, const Variant& variant);
+    static Refusal refusal(const Args& args, const Variant& variant);
     static Status prepare(ck_context& context, const Args& args, const Variant& variant);
     // Writes q in blocks of 16 rows, as INT8 GEMM rows of kind Tiled read it. args.q holds whole blocks, ldq
     // is a multiple of 16.

@@ -114,6 +114,51 @@ Status launch(ck_context& context, const ck_na3d_args& args, const Variant& vari
     return gpu(context).launch(row.kernel, device.groups, row.threads, &device, stream);
 }
 
+// Which of the tensors keeps a row that wants an alignment from the problem.
+Refusal misaligned(const Na3dRow& row, const ck_na3d_args& args) {
+    struct Tensor {
+        const char* name;
+        const char* strides;
+        const void* base;
+        const int64_t (&stride)[5];
+    };
+    const Tensor tensors[] = {{"q", "q_stride", args.q, args.q_stride},
+                              {"k", "k_stride", args.k, args.k_stride},
+                              {"v", "v_stride", args.v, args.v_stride},
+                              {"out", "out_stride", args.out, args.out_stride}};
+    const int64_t size = dtype_size(args.dtype);
+    for (const Tensor& tensor : tensors) {
+        if (const Refusal base = refuse_misaligned(row.alignment, {{tensor.name, tensor.base}})) return base;
+        for (int axis = 0; axis < 5; ++axis) {
+            const int64_t stride = tensor.stride[axis];
+            if (stride * size % row.alignment != 0)
+                return {"{}[{}] is {}, times {} bytes it must be a multiple of {}",
+                        tensor.strides,
+                        axis,
+                        stride,
+                        size,
+                        row.alignment};
+        }
+    }
+    return {};
+}
+
+// Which axis is too long, or whose keys are too many or too far apart, for 32 bits.
+Refusal too_far(const ck_na3d_args& args) {
+    const int64_t extent[3] = {args.t, args.h, args.w};
+    for (int axis = 0; axis < 3; ++axis) {
+        if (extent[axis] > kNa3dMostExtent)
+            return {"{} is {}, at most {}", kAxes[axis], extent[axis], kNa3dMostExtent};
+    }
+    return {"kernel {} x {} x {}, dilation {} x {} x {}: a tile's keys are 2^31 or more, or span 4 GiB",
+            args.kernel[0],
+            args.kernel[1],
+            args.kernel[2],
+            args.dilation[0],
+            args.dilation[1],
+            args.dilation[2]};
+}
+
 }  // namespace
 
 Status Na3d::normalise(Args& args) {
@@ -186,23 +231,25 @@ Metrics Na3d::metrics(const Args& args) {
     return {queries, window, args.head_dim};
 }
 
-const char* Na3d::refusal(const Args& args, const Variant& variant) {
-    if (empty(args)) return nullptr;
-    switch (na3d_refusal(row_of(variant), args.head_dim, device_args(args))) {
+Refusal Na3d::refusal(const Args& args, const Variant& variant) {
+    if (empty(args)) return {};
+    const Na3dRow& row = row_of(variant);
+    switch (na3d_refusal(row, args.head_dim, device_args(args))) {
         case Na3dRefusal::None:
-            return nullptr;
+            break;
         case Na3dRefusal::Type:
-            return row_of(variant).kind == Na3dKind::Dot2 ? "the type is not f16" : "the type is f32";
+            return {"dtype is {}, must be {}", dtype_name(args.dtype),
+                    row.kind == Na3dKind::Dot2 ? "CK_F16" : "CK_F16 or CK_BF16"};
         case Na3dRefusal::Width:
-            return "head_dim is larger";
+            return {"head_dim is {}, at most {}", args.head_dim, row.width};
         case Na3dRefusal::Alignment:
-            return "head vectors of q, k, v or out do not start at multiples of 16 bytes";
+            return misaligned(row, args);
         case Na3dRefusal::Span:
-            return "an axis is longer than 2147483647, or the keys of neighbouring queries lie 4 GiB apart";
+            return too_far(args);
         case Na3dRefusal::Scale:
-            return "the scale is closer to 0 than 2^-100";
+            return {"scale is {}, must be 2^-100 or more away from 0", args.scale};
     }
-    return nullptr;
+    return {};
 }
 
 Status Na3d::prepare(ck_context& context, const Args&, const Variant& variant) {

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/context.hpp"
 #include "core/log.hpp"
@@ -24,6 +25,7 @@
 #include "core/region.hpp"
 #include "core/struct_io.hpp"
 #include "ops/checks.hpp"
+#include "ops/refusal.hpp"
 
 namespace ckitchen::ops {
 
@@ -138,12 +140,11 @@ class Call {
     // variants and disabled operators concern direct calls only. `args` are normalised.
     static Status choose_part(ck_context& context, const Args& args, const Variant*& variant) {
         for (const VariantSlot* candidate : candidates(context, args)) {
-            if (candidate->variant.row && Op::refusal(args, candidate->variant)) continue;
+            if (refusal(args, candidate->variant)) continue;
             variant = &candidate->variant;
             return {};
         }
-        return error(CK_ERROR_UNSUPPORTED_PROBLEM, "{} has no variant on {} for a part of this problem",
-                     find_op(Op::id)->name, context.backend->properties().arch);
+        return unsupported(context, args, "a part of this problem", [](const Variant&) { return true; });
     }
 
   private:
@@ -173,13 +174,14 @@ class Call {
     // The first variant that takes the problem, in the order that the first fitting rule gives.
     static Status select(ck_context& context, const Args& args, VariantSlot*& slot) {
         for (VariantSlot* candidate : candidates(context, args)) {
-            if (refusal(context, args, candidate->variant)) continue;
+            if (passed_over(context, candidate->variant) || refusal(args, candidate->variant)) continue;
             slot = candidate;
             return {};
         }
-        return error(CK_ERROR_UNSUPPORTED_PROBLEM, "{} has no variant on {} for this problem{}",
-                     find_op(Op::id)->name, context.backend->properties().arch,
-                     rejected(context, args, nullptr));
+        const char* forced = context.forced[Op::id];
+        return unsupported(context, args,
+                           forced ? std::string("this problem with ") + forced + " forced" : "this problem",
+                           [&](const Variant& candidate) { return !passed_over(context, candidate); });
     }
 
     static std::span<VariantSlot* const> candidates(ck_context& context, const Args& args) {
@@ -191,25 +193,28 @@ class Call {
         return {};
     }
 
-    static const char* refusal(const ck_context& context, const Args& args, const Variant& variant) {
+    static bool passed_over(const ck_context& context, const Variant& variant) {
         const char* forced = context.forced[Op::id];
-        if (forced && forced != variant.name) return "another variant is forced";
+        return forced && forced != variant.name;
+    }
+
+    static Refusal refusal(const Args& args, const Variant& variant) {
         if constexpr (has_device_rows) {
             if (variant.row) return Op::refusal(args, variant);
         }
-        return nullptr;
+        return {};
     }
 
-    // " rejected=name(reason),..." for the candidates before the chosen one.
-    static std::string rejected(ck_context& context, const Args& args, const VariantSlot* chosen) {
-        std::string text;
-        for (VariantSlot* candidate : candidates(context, args)) {
-            if (candidate == chosen) break;
-            const char* reason = refusal(context, args, candidate->variant);
-            text += (text.empty() ? " rejected=" : ",") + std::string(candidate->variant.name) + "(" +
-                    (reason ? reason : "") + ")";
+    // Why each of the candidates that were considered was refused.
+    template <typename Considered>
+    static Status unsupported(ck_context& context, const Args& args, const std::string& of_what,
+                              const Considered& considered) {
+        std::vector<RefusedVariant> refused;
+        for (const VariantSlot* candidate : candidates(context, args)) {
+            if (considered(candidate->variant))
+                refused.push_back({candidate->variant.name, refusal(args, candidate->variant)});
         }
-        return text;
+        return no_variant(find_op(Op::id)->name, context.backend->properties().arch, of_what, refused);
     }
 };
 

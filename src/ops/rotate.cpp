@@ -78,13 +78,16 @@ Metrics Rotate::metrics(const Args& args) {
     return {args.rows, args.k};
 }
 
-const char* Rotate::refusal(const Args& args, const Variant& variant) {
-    if (empty(args)) return nullptr;
+Refusal Rotate::refusal(const Args& args, const Variant& variant) {
+    if (empty(args)) return {};
     const ck_rotate_args view = joined(args);
     const int64_t size = dtype_size(args.dtype);
     const bool misaligned = rotate_misaligned(row_of(variant), address(args.x), address(args.y),
                                               view.ldx * size, view.ldy * size);
-    return misaligned ? "rows of x or y do not start at multiples of 16 bytes" : nullptr;
+    if (!misaligned) return {};
+    return refuse_misaligned(
+        row_of(variant).alignment,
+        {{"x", args.x}, {"y", args.y}, {"ldx", view.ldx, size}, {"ldy", view.ldy, size}});
 }
 
 Status Rotate::prepare(ck_context& context, const Args&, const Variant& variant) {

@@ -21,7 +21,7 @@ struct Rotate {
     static void regions(const Args& args, Regions& regions);
     static std::span<const DeviceRow> device_rows();
     static Metrics metrics(const Args& args);
-    static const char* refusal(const Args& args, const Variant& variant);
+    static Refusal refusal(const Args& args, const Variant& variant);
     static Status prepare(ck_context& context, const Args& args, const Variant& variant);
     static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream);
 };

@@ -103,8 +103,8 @@ Metrics W4a8ChooseCodebook::metrics(const Args& args) {
     return {args.n, args.k};
 }
 
-const char* W4a8ChooseCodebook::refusal(const Args&, const Variant&) {
-    return nullptr;
+Refusal W4a8ChooseCodebook::refusal(const Args&, const Variant&) {
+    return {};
 }
 
 Status W4a8ChooseCodebook::prepare(ck_context& context, const Args&, const Variant& variant) {

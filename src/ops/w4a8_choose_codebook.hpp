@@ -19,7 +19,7 @@ struct W4a8ChooseCodebook {
     static uint64_t workspace(const ck_context& context, const Args& args, const Variant& variant);
     static std::span<const DeviceRow> device_rows();
     static Metrics metrics(const Args& args);
-    static const char* refusal(const Args& args, const Variant& variant);
+    static Refusal refusal(const Args& args, const Variant& variant);
     static Status prepare(ck_context& context, const Args& args, const Variant& variant);
     static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream);
 };

@@ -102,12 +102,17 @@ Metrics W4a8Dequant::metrics(const Args& args) {
     return {args.n, args.k};
 }
 
-const char* W4a8Dequant::refusal(const Args& args, const Variant& variant) {
-    if (empty(args)) return nullptr;
-    const bool misaligned = w4a8_dequant_misaligned(row_of(variant), address(args.packed), address(args.out),
-                                                    args.ld_packed, args.ldo * dtype_size(args.out_dtype));
-    return misaligned ? "rows of out do not start at multiples of 16 bytes, or of packed at multiples of 8"
-                      : nullptr;
+Refusal W4a8Dequant::refusal(const Args& args, const Variant& variant) {
+    if (empty(args)) return {};
+    const W4a8DequantRow& row = row_of(variant);
+    const int64_t size = dtype_size(args.out_dtype);
+    if (!w4a8_dequant_misaligned(row, address(args.packed), address(args.out), args.ld_packed,
+                                 args.ldo * size))
+        return {};
+    if (const Refusal packed =
+            refuse_misaligned(row.alignment / 2, {{"packed", args.packed}, {"ld_packed", args.ld_packed}}))
+        return packed;
+    return refuse_misaligned(row.alignment, {{"out", args.out}, {"ldo", args.ldo, size}});
 }
 
 Status W4a8Dequant::prepare(ck_context& context, const Args&, const Variant& variant) {

@@ -18,7 +18,7 @@ struct W4a8Dequant {
     static void regions(const Args& args, Regions& regions);
     static std::span<const DeviceRow> device_rows();
     static Metrics metrics(const Args& args);
-    static const char* refusal(const Args& args, const Variant& variant);
+    static Refusal refusal(const Args& args, const Variant& variant);
     static Status prepare(ck_context& context, const Args& args, const Variant& variant);
     static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream);
 };

@@ -230,7 +230,10 @@ Status run_parts(ck_context& context, const ck_w4a8_linear_args& args, const Var
     return {};
 }
 
-const char* packed_refusal(const ck_w4a8_linear_args& args, const W4a8GemvRow& row) {
+// What of the product is the caller's; the rest lies in the workspace.
+constexpr Int8GemmNames kNames{.c = "y", .scale_b = "s_channel"};
+
+Refusal packed_refusal(const ck_w4a8_linear_args& args, const W4a8GemvRow& row) {
     const LinearWorkspace workspace = workspace_of(args, true);
     W4a8GemvShape shape;
     shape.packed = address(args.packed);
@@ -240,22 +243,25 @@ const char* packed_refusal(const ck_w4a8_linear_args& args, const W4a8GemvRow& r
     shape.k = args.k;
     shape.group = args.group;
     shape.e4m3 = args.s_rel_dtype == CK_F8_E4M3;
-    shape.natural = int8_gemm_is_natural(gemm_part(args, workspace, 0, workspace.chunk));
+    const ck_int8_gemm_args gemm = gemm_part(args, workspace, 0, workspace.chunk);
+    shape.natural = int8_gemm_is_natural(gemm);
     switch (w4a8_gemv_refusal(row, shape)) {
         case W4a8GemvRefusal::None:
-            return nullptr;
+            break;
         case W4a8GemvRefusal::Rows:
-            return "m is larger than the rows that it takes";
+            return {"m is {}, at most {}", args.m, row.rows};
         case W4a8GemvRefusal::Scales:
-            return "s_rel is not e4m3";
+            return {"s_rel_dtype is {}, must be {}", dtype_name(args.s_rel_dtype), dtype_name(CK_F8_E4M3)};
         case W4a8GemvRefusal::Groups:
-            return "group is no multiple of 16, or k is 0";
+            if (args.group % 16 != 0) return {"group is {}, must be a multiple of 16", args.group};
+            return {"k is {}, at least 16", args.k};
         case W4a8GemvRefusal::Alignment:
-            return "rows of packed do not start at multiples of 8 bytes";
+            return refuse_misaligned(row.alignment / 2,
+                                     {{"packed", args.packed}, {"ld_packed", args.ld_packed}});
         case W4a8GemvRefusal::Element:
-            return "y, s_channel or the bias lies at no multiple of its element's size";
+            return int8_gemm_unnatural(gemm, kNames);
     }
-    return "unknown";
+    return {};
 }
 
 }  // namespace
@@ -301,11 +307,11 @@ Metrics W4a8Linear::metrics(const Args& args) {
     return Int8Gemm::metrics(gemm_part(args, workspace, 0, workspace.chunk));
 }
 
-const char* W4a8Linear::refusal(const Args& args, const Variant& variant) {
-    if (empty(args)) return nullptr;
+Refusal W4a8Linear::refusal(const Args& args, const Variant& variant) {
+    if (empty(args)) return {};
     if (const W4a8GemvRow* row = packed_row(variant)) return packed_refusal(args, *row);
     const LinearWorkspace workspace = workspace_of(args, false);
-    return Int8Gemm::refusal(gemm_part(args, workspace, 0, workspace.chunk), variant);
+    return Int8Gemm::refusal(gemm_part(args, workspace, 0, workspace.chunk), variant, kNames);
 }
 
 Status W4a8Linear::prepare(ck_context& context, const Args& args, const Variant& variant) {

@@ -155,8 +155,9 @@ Metrics W4a8Requant::metrics(const Args& args) {
     return {args.n, args.k};
 }
 
-const char* W4a8Requant::refusal(const Args& args, const Variant& variant) {
-    if (empty(args)) return nullptr;
+Refusal W4a8Requant::refusal(const Args& args, const Variant& variant) {
+    if (empty(args)) return {};
+    const W4a8RequantRow& row = row_of(variant);
     W4a8RequantShape shape;
     shape.weight = address(args.weight);
     shape.packed = address(args.packed);
@@ -166,19 +167,26 @@ const char* W4a8Requant::refusal(const Args& args, const Variant& variant) {
     shape.group = args.group;
     shape.rotate_group = args.rotate_group;
     shape.codebook = args.layout == CK_W4A8_CODEBOOK;
-    switch (w4a8_requant_refusal(row_of(variant), shape)) {
+    switch (w4a8_requant_refusal(row, shape)) {
         case W4a8RequantRefusal::None:
-            return nullptr;
+            break;
         case W4a8RequantRefusal::Layout:
-            return "not a codebook with groups of multiples of 16, rotated by at most 256";
+            if (!shape.codebook)
+                return {"layout is {}, must be {} (codebook)", args.layout, CK_W4A8_CODEBOOK};
+            if (args.rotate_group > 256) return {"rotate_group is {}, at most 256", args.rotate_group};
+            return {"group is {}, must be a multiple of 16", args.group};
         case W4a8RequantRefusal::Narrow:
-            return "k is below 256";
+            return {"k is {}, at least 256", args.k};
         case W4a8RequantRefusal::Width:
-            return "k is larger than what a workgroup holds";
+            return {"k is {}, at most {}", args.k, row.elements};
         case W4a8RequantRefusal::Alignment:
-            return "rows of weight do not start at multiples of 16 bytes, or of packed at multiples of 8";
+            if (const Refusal weight = refuse_misaligned(
+                    row.alignment, {{"weight", args.weight}, {"ldw", args.ldw, dtype_size(args.dtype)}}))
+                return weight;
+            return refuse_misaligned(row.alignment / 2,
+                                     {{"packed", args.packed}, {"ld_packed", args.ld_packed}});
     }
-    return "unknown";
+    return {};
 }
 
 Status W4a8Requant::prepare(ck_context& context, const Args& args, const Variant& variant) {

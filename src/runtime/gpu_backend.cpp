@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/bounded_text.hpp"
 #include "core/env.hpp"
 #include "core/log.hpp"
 #include "core/struct_io.hpp"

@@ -542,6 +542,43 @@ TEST_CASE("unknown: a device that nothing is known of is told, beside one that w
     CHECK(Context(CK_BACKEND_AUTO).arch() == "gfx1201");
 }
 
+namespace {
+
+// What a context without further options says of a product that nothing takes.
+std::string refused(int64_t m, int64_t n) {
+    setenv("GFXSIM_DEVICES", "gfx1201", 1);
+    const Context context;
+    REQUIRE(context.status == CK_OK);
+    ck_int8_gemm_args args = CK_INIT(ck_int8_gemm_args);
+    args.out_dtype = CK_BF16;
+    args.m = m;
+    args.n = n;
+    args.k = 16;
+    ck_support_info info = CK_INIT(ck_support_info);
+    REQUIRE(ck_int8_gemm_supported(context.handle, &args, &info) == CK_OK);
+    CHECK(info.status == CK_ERROR_UNSUPPORTED_PROBLEM);
+    // A call says the same.
+    CHECK(ck_int8_gemm(context.handle, &args, nullptr) == CK_ERROR_UNSUPPORTED_PROBLEM);
+    CHECK(ck_last_error() == std::string("ck_int8_gemm: ") + info.reason);
+    return info.reason;
+}
+
+}  // namespace
+
+TEST_CASE("refused: a problem that no variant takes is told with its values, in whole items") {
+    CHECK_THAT(refused(1, int64_t{1} << 38),
+               Catch::Matches("int8_gemm has no variant on gfx1201 for this problem: int8_gemm_\\w+: "
+                              "m is 1, n is 274877906944: more than [0-9]+ tiles of [0-9x ]+;.* and "
+                              "[0-9]+ more"));
+}
+
+TEST_CASE("forced: a variant that was forced and does not take the problem says why") {
+    setenv("CKITCHEN_FORCE_VARIANT", "int8_gemm_gemv_8", 1);
+    CHECK(refused(9, 16) ==
+          "int8_gemm has no variant on gfx1201 for this problem with int8_gemm_gemv_8 forced: "
+          "int8_gemm_gemv_8: m is 9, at most 8");
+}
+
 TEST_CASE("folder: device code from a folder, in a path with a space") {
     const std::string folder = temporary_folder();
     setenv("CKITCHEN_CODE_OBJECT_DIR", folder.c_str(), 1);
