@@ -13,6 +13,7 @@
 #include "memory.hpp"
 #include "scratch_descriptor.hpp"
 #include "stats.hpp"
+#include "stop_watch.hpp"
 #include "trace.hpp"
 #include "undefined.hpp"
 #include "wave.hpp"
@@ -128,6 +129,7 @@ class Dispatcher {
         }
         result.error = error_;
         result.report = report_;
+        note_launch(request_, options_, stop_hits_, stops_ && stop_hits_ >= options_.stop_count);
         if (!options_.stats_file.empty()) {
             LaunchCounts counts{std::move(workers[0].counts), std::move(workers[0].memory)};
             for (size_t i = 1; i < workers.size(); ++i)

@@ -38,25 +38,26 @@ class Reader {
         return v == word;
     }
 
-    std::string group(const char* name) {
+    /// "x,y,z", kept as workgroups are written everywhere, whatever the base of the numbers.
+    void group(const char* name, Options& o) {
         const std::string v = text(name);
         size_t at = 0;
         for (int axis = 0; axis < 3 && !v.empty(); ++axis) {
             const size_t end = axis < 2 ? v.find(',', at) : v.size();
-            uint64_t n = 0;
-            if (end == v.npos || !parse(v.substr(at, end - at), n)) {
+            if (end == v.npos || !parse(v.substr(at, end - at), o.group[axis])) {
                 refuse(name, v, "x,y,z");
                 break;
             }
+            o.trace_group += (axis > 0 ? "," : "") + std::to_string(o.group[axis]);
             at = end + 1;
         }
-        return v;
     }
 
     /// "[kernel+]offset[@count]"
     void stop(const char* name, Options& o) {
         std::string v = text(name);
         if (v.empty()) return;
+        o.stop_text = v;
         bool good = true;
         if (const size_t at = v.rfind('@'); at != v.npos) {
             good = parse(v.substr(at + 1), o.stop_count) && o.stop_count > 0;
@@ -71,7 +72,7 @@ class Reader {
         if (good)
             o.stop_offset = static_cast<int64_t>(offset);
         else
-            refuse(name, text(name), "[kernel+]offset[@count]");
+            refuse(name, o.stop_text, "[kernel+]offset[@count]");
     }
 
     /// A file that can be appended to; it is not made before there is something to write.
@@ -115,7 +116,7 @@ Options Options::from_environment() {
     o.races = !reader.is("GFXSIM_RACES", "off", "on");
     o.trace = static_cast<int>(reader.number("GFXSIM_TRACE", 0, 0, 2));
     o.trace_file = reader.file("GFXSIM_TRACE_FILE");
-    o.trace_group = reader.group("GFXSIM_TRACE_GROUP");
+    reader.group("GFXSIM_TRACE_GROUP", o);
     reader.stop("GFXSIM_STOP", o);
     o.report_file = reader.file("GFXSIM_REPORT");
     o.stats_file = reader.file("GFXSIM_STATS");

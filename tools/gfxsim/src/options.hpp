@@ -15,8 +15,10 @@ struct Options {
     bool races = true;               // GFXSIM_RACES
     int trace = 0;                   // GFXSIM_TRACE
     std::string trace_file;          // GFXSIM_TRACE_FILE
-    std::string trace_group;         // GFXSIM_TRACE_GROUP, "x,y,z"
-    std::string stop_kernel;         // GFXSIM_STOP=[kernel+]offset[@count]; empty: every kernel
+    std::string trace_group;         // GFXSIM_TRACE_GROUP, "x,y,z"; empty: all
+    uint64_t group[3] = {};          // the same
+    std::string stop_text;           // GFXSIM_STOP=[kernel+]offset[@count]
+    std::string stop_kernel;         // empty: every kernel
     int64_t stop_offset = -1;        // from the kernel's entry; -1: nowhere
     uint64_t stop_count = 1;
     std::string report_file;  // GFXSIM_REPORT

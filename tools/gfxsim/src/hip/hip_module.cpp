@@ -106,6 +106,7 @@ int launch(void* f, const uint32_t (&grid)[3], const uint32_t (&block)[3], uint3
         // Release 5.2 does not record module launches: they run at once even while the stream captures.
         Work work;
         work.module = function->module;
+        work.kernel = &k;
         work.run = [request = std::move(request)](const Options& options) {
             return run_launch(request, options).error;
         };

@@ -1,5 +1,7 @@
 #include "runtime.hpp"
 
+#include "../stop_watch.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -71,7 +73,9 @@ Runtime::Runtime() {
     }
     // What a process leaves unfinished is finished before its memory is taken apart.
     std::atexit([] {
-        if (instance().same_process()) instance().wait_for_all();
+        if (!instance().same_process()) return;
+        instance().wait_for_all();
+        std::fputs(unmet_requests().c_str(), stderr);
     });
 }
 
@@ -148,6 +152,7 @@ int Runtime::enqueue(HipStream& stream, const std::vector<Work>& work) {
             if (!options->execute && !fails) continue;
             std::lock_guard lock(mutex);
             if (!modules.count(w.module)) return kInvalidHandle;
+            if (refused(stop_mistake(*w.kernel, *options))) return kInvalidValue;
             in_flight.push_back(w.module->in_flight);
         }
         pieces.emplace_back(w, fails);

@@ -45,7 +45,8 @@ struct Work {
     /// Returns a HIP error, which becomes the device's pending one. The options are those of the moment at
     /// which the work is enqueued.
     std::function<int(const Options&)> run;
-    HipModule* module = nullptr;  // of a launch
+    HipModule* module = nullptr;  // of a launch, and
+    const Kernel* kernel = nullptr;
 };
 
 struct HipGraph {
