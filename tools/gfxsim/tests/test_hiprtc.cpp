@@ -70,6 +70,11 @@ TEST_CASE("hipRTC compiles what the runtime then runs", "[hiprtc]") {
             CHECK(p.read() == std::vector<int>(64, 42));
         }
         CHECK(hip("hipModuleUnload", module) == 0);
+        // What is loaded into the client is not loaded into the compiler: the loader would complain here.
+        setenv("LD_PRELOAD", "/nowhere/libsanitizer.so", 1);
+        CHECK(compile(rtc, {"--offload-arch=gfx1036", "-DFACTOR=7"}, log, code) == 0);
+        unsetenv("LD_PRELOAD");
+        CHECK_THAT(log, !Catch::Contains("libsanitizer"));
         // What is wrong is a result and words.
         CHECK(compile(rtc, {"--offload-arch=gfx1036"}, log, code) == 6);
         CHECK_THAT(log, Catch::Contains("FACTOR"));

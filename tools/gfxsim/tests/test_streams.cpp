@@ -72,6 +72,10 @@ struct Word {
         return hip("hipMemcpyAsync", static_cast<void*>(pinned), static_cast<const void*>(device),
                    sizeof(int), 2, stream);
     }
+    /// What a copy that is under way has not written yet: a race on purpose, kept from the thread sanitizer.
+    [[gnu::no_sanitize("thread"), gnu::noinline]] int pinned_before_copy() const {
+        return *static_cast<volatile int*>(pinned);
+    }
     const HipClient& hip;
     int* device = nullptr;
     int* pinned = nullptr;
@@ -96,7 +100,7 @@ TEST_CASE("work goes on behind the call that enqueues it, in order", "[streams]"
             CHECK(word.fetch(s.handle) == 0);
         }
         CHECK(hip("hipStreamQuery", s.handle) == 600);
-        CHECK(*word.pinned == -1);
+        CHECK(word.pinned_before_copy() == -1);
         CHECK(seconds_since(start) < 0.16);
         CHECK(hip("hipStreamSynchronize", s.handle) == 0);
         CHECK(seconds_since(start) >= 0.18);
@@ -129,7 +133,7 @@ TEST_CASE("streams run beside each other, and events order them", "[streams]") {
         CHECK(hip("hipEventElapsedTime", &ms, before.handle, after.handle) == 600);
         CHECK(hip("hipStreamWaitEvent", second.handle, after.handle, 0u) == 0);
         CHECK(a.fetch(second.handle) == 0);
-        CHECK(*a.pinned == -1);
+        CHECK(a.pinned_before_copy() == -1);
         CHECK(hip("hipStreamSynchronize", second.handle) == 0);
         CHECK(*a.pinned == 3);
         CHECK(hip("hipEventQuery", after.handle) == 0);

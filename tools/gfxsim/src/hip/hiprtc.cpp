@@ -55,11 +55,18 @@ int run(const std::vector<std::string>& command, const std::filesystem::path& er
     std::vector<char*> arguments;
     for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
+    // What is loaded into the client before all else (sanitizers, a stand-in library) is not for the
+    // compiler.
+    std::vector<char*> environment;
+    for (char** entry = environ; *entry; ++entry)
+        if (std::strncmp(*entry, "LD_PRELOAD=", 11) != 0) environment.push_back(*entry);
+    environment.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors.c_str(), O_WRONLY | O_CREAT, 0600);
     pid_t child = 0;
-    const int failed = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+    const int failed =
+        posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environment.data());
     posix_spawn_file_actions_destroy(&actions);
     int status = 0;
     if (failed || waitpid(child, &status, 0) != child) return -1;
