@@ -205,6 +205,51 @@ TEST_CASE("an image in a file whose path has a space", "[images]") {
     std::filesystem::remove_all(plain);
 }
 
+TEST_CASE("a module from a file", "[images]") {
+    std::string folder = (std::filesystem::temp_directory_path() / "gfxsim files XXXXXX").string();
+    REQUIRE(mkdtemp(folder.data()));
+    const std::string path = folder + "/code", code = read_file(program("gfx1201"));
+    const auto write = [&](const std::string& contents) {
+        std::ofstream(path, std::ios::binary | std::ios::trunc) << contents;
+    };
+    for (const int release : kReleases) {
+        INFO("release " << release);
+        const HipClient& hip = client(release);
+        hip("hipSetDevice", 0);
+        const auto load = [&](const char* name) {
+            void *m = nullptr, *f = nullptr;
+            const int error = hip("hipModuleLoad", &m, name);
+            if (error) {
+                CHECK(m == nullptr);
+                return error;
+            }
+            // The runtime keeps its own copy of the file.
+            write("");
+            CHECK(hip("hipModuleGetFunction", &f, m, "vector_add") == 0);
+            CHECK(hip("hipModuleUnload", m) == 0);
+            return 0;
+        };
+        const int no_code = release < 63 ? 218 : 200;
+        write(code);
+        CHECK(load(path.c_str()) == 0);
+        write(bundle({{"host-x86_64-unknown-linux--", ""}, {"hipv4-amdgcn-amd-amdhsa--gfx1201", code}}));
+        CHECK(load(path.c_str()) == 0);
+        CHECK(load(path.c_str()) == no_code);  // empty by now
+        write("no code");
+        CHECK(load(path.c_str()) == no_code);
+        for (const size_t size : {size_t{30}, size_t{64}, size_t{4096}, code.size() / 2, code.size() - 1}) {
+            write(code.substr(0, size));
+            CHECK(load(path.c_str()) != 0);
+        }
+        CHECK(load((folder + "/none").c_str()) == 301);
+        CHECK(load(folder.c_str()) == 301);
+        CHECK(load("") == 1);
+        CHECK(load(nullptr) == 1);
+        hip("hipGetLastError");
+    }
+    std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("code object versions", "[images]") {
     const std::string v4 = read_file(program("gfx1201"));
     for (const int release : kReleases) {

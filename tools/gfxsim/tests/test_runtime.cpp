@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <cstring>
@@ -158,6 +159,49 @@ TEST_CASE("memory limits and copies", "[runtime]") {
           1);
     CHECK(hip("hipMemset", p, 0, size_t{4097}) == 1);
     REQUIRE(hip("hipFree", p) == 0);
+}
+
+TEST_CASE("copies and fills by their direction and width", "[runtime]") {
+    for (const int release : kReleases) {
+        INFO("release " << release);
+        const HipClient& hip = client(release);
+        hip("hipSetDevice", 0);
+        void *p = nullptr, *q = nullptr, *stream = nullptr;
+        REQUIRE(hip("hipMalloc", &p, size_t{16}) == 0);
+        REQUIRE(hip("hipMalloc", &q, size_t{16}) == 0);
+        REQUIRE(hip("hipStreamCreateWithFlags", &stream, 1u) == 0);
+        std::array<uint16_t, 8> in{1, 2, 3, 4, 5, 6, 7, 8}, out{};
+        void *from = in.data(), *to = out.data();
+        CHECK(hip("hipMemcpyHtoD", p, from, size_t{16}) == 0);
+        CHECK(hip("hipMemcpyDtoD", q, p, size_t{16}) == 0);
+        CHECK(hip("hipMemcpyDtoH", to, q, size_t{16}) == 0);
+        CHECK(out == in);
+        CHECK(hip("hipMemsetD8", q, static_cast<unsigned char>(0xab), size_t{2}) == 0);
+        CHECK(hip("hipMemsetD16", static_cast<void*>(static_cast<char*>(q) + 2),
+                  static_cast<uint16_t>(0x1234), size_t{2}) == 0);
+        CHECK(hip("hipMemsetD32", static_cast<void*>(static_cast<char*>(q) + 8), 0x55667788, size_t{2}) == 0);
+        CHECK(hip("hipMemcpyWithStream", to, static_cast<const void*>(q), size_t{16}, 2, stream) == 0);
+        CHECK(out == std::array<uint16_t, 8>{0xabab, 0x1234, 0x1234, 4, 0x7788, 0x5566, 0x7788, 0x5566});
+        CHECK(hip("hipMemcpyHtoDAsync", p, from, size_t{16}, stream) == 0);
+        CHECK(hip("hipMemcpyDtoDAsync", q, p, size_t{16}, stream) == 0);
+        CHECK(hip("hipMemsetD16Async", q, static_cast<uint16_t>(9), size_t{3}, stream) == 0);
+        CHECK(hip("hipMemsetD8Async", q, static_cast<unsigned char>(7), size_t{1}, stream) == 0);
+        CHECK(hip("hipMemcpyDtoHAsync", to, q, size_t{16}, stream) == 0);
+        CHECK(out == std::array<uint16_t, 8>{7, 9, 9, 4, 5, 6, 7, 8});
+        // Host memory is no device memory, and no width reaches beyond it.
+        CHECK(hip("hipMemcpyHtoD", to, from, size_t{16}) == 1);
+        CHECK(hip("hipMemcpyDtoH", to, from, size_t{16}) == 1);
+        CHECK(hip("hipMemcpyDtoD", p, from, size_t{16}) == 1);
+        CHECK(hip("hipMemsetD16", q, static_cast<uint16_t>(1), size_t{9}) == 1);
+        CHECK(hip("hipMemsetD32", q, 1, SIZE_MAX) == 1);
+        CHECK(hip("hipMemsetD32", q, 1, size_t{0}) == 0);
+        CHECK(hip("hipMemcpyWithStream", to, static_cast<const void*>(q), size_t{16}, 2, from) ==
+              (release >= 70 ? 709 : 1));
+        CHECK(hip("hipFree", p) == 0);
+        CHECK(hip("hipFree", q) == 0);
+        CHECK(hip("hipStreamDestroy", stream) == 0);
+        hip("hipGetLastError");
+    }
 }
 
 TEST_CASE("code objects that do not fit", "[runtime]") {

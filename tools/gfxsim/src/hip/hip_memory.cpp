@@ -1,7 +1,7 @@
 // Memory, copies, fills, pointer queries.
 #include <cstring>
 
-#include "runtime.hpp"
+#include "transfers.hpp"
 
 using namespace ckitchen::gfxsim;
 
@@ -91,6 +91,16 @@ int on_null_stream(Runtime& rt, F work) {
     return work();
 }
 
+int fill(void* dst, int value, size_t width, size_t count) {
+    return guarded([&](Runtime& rt) -> int {
+        return on_null_stream(rt, [&]() -> int {
+            if (count == 0) return kSuccess;
+            if (const int error = check_fill(dst, width, count)) return error;
+            return do_fill(dst, value, width, count);
+        });
+    });
+}
+
 int fill_async(void* dst, int value, size_t width, size_t count, void* stream) {
     return guarded([&](Runtime& rt) -> int {
         HipStream* s = rt.stream(stream);
@@ -112,6 +122,37 @@ struct PointerAttributes {
 static_assert(sizeof(PointerAttributes) == 32);
 
 }  // namespace
+
+namespace ckitchen::gfxsim {
+
+int copy_now(Runtime& rt, void* dst, const void* src, size_t bytes, int kind) {
+    return on_null_stream(rt, [&]() -> int {
+        if (bytes == 0) return kSuccess;
+        bool dst_ours = false, src_ours = false;
+        if (const int error = check_copy(dst, src, bytes, kind, dst_ours, src_ours)) return error;
+        return do_copy(dst, src, bytes);
+    });
+}
+
+int copy_on_stream(Runtime& rt, void* dst, const void* src, size_t bytes, int kind, void* stream) {
+    HipStream* s = rt.stream(stream);
+    if (!s) return no_stream();
+    if (bytes == 0) return kSuccess;
+    bool dst_ours = false, src_ours = false;
+    if (const int error = check_copy(dst, src, bytes, kind, dst_ours, src_ours)) return error;
+    if (const int error = rt.submit(*s, {[=](const Options&) { return do_copy(dst, src, bytes); }, nullptr}))
+        return error;
+    // Memory that the runtime did not allocate is pageable: the copy is over when the call returns.
+    bool captured = false;
+    {
+        std::lock_guard lock(rt.mutex);
+        captured = s->capture != nullptr;
+    }
+    if (!captured && !(dst_ours && src_ours)) rt.wait_for_stream(*s);
+    return kSuccess;
+}
+
+}  // namespace ckitchen::gfxsim
 
 GFXSIM_API int hipMalloc(void** p, size_t bytes) {
     return guarded([&](Runtime& rt) -> int {
@@ -184,54 +225,49 @@ GFXSIM_API int hipMemGetInfo(size_t* free_bytes, size_t* total) {
 }
 
 GFXSIM_API int hipMemcpy(void* dst, const void* src, size_t bytes, int kind) {
-    return guarded([&](Runtime& rt) -> int {
-        return on_null_stream(rt, [&]() -> int {
-            if (bytes == 0) return kSuccess;
-            bool dst_ours = false, src_ours = false;
-            if (const int error = check_copy(dst, src, bytes, kind, dst_ours, src_ours)) return error;
-            return do_copy(dst, src, bytes);
-        });
-    });
+    return guarded([&](Runtime& rt) -> int { return copy_now(rt, dst, src, bytes, kind); });
 }
 
 GFXSIM_API int hipMemcpyAsync(void* dst, const void* src, size_t bytes, int kind, void* stream) {
+    return guarded([&](Runtime& rt) -> int { return copy_on_stream(rt, dst, src, bytes, kind, stream); });
+}
+
+// A copy on a stream that is over when the call returns.
+GFXSIM_API int hipMemcpyWithStream(void* dst, const void* src, size_t bytes, int kind, void* stream) {
     return guarded([&](Runtime& rt) -> int {
         HipStream* s = rt.stream(stream);
         if (!s) return no_stream();
-        if (bytes == 0) return kSuccess;
-        bool dst_ours = false, src_ours = false;
-        if (const int error = check_copy(dst, src, bytes, kind, dst_ours, src_ours)) return error;
-        if (const int error =
-                rt.submit(*s, {[=](const Options&) { return do_copy(dst, src, bytes); }, nullptr}))
-            return error;
-        // Memory that the runtime did not allocate is pageable: the copy is over when the call returns.
-        bool captured = false;
-        {
-            std::lock_guard lock(rt.mutex);
-            captured = s->capture != nullptr;
-        }
-        if (!captured && !(dst_ours && src_ours)) rt.wait_for_stream(*s);
-        return kSuccess;
+        if (const int error = rt.refuse_wait_in_capture(s)) return error;
+        if (const int error = copy_on_stream(rt, dst, src, bytes, kind, stream)) return error;
+        rt.wait_for_stream(*s);
+        return rt.take_pending(s->device);
     });
 }
 
-GFXSIM_API int hipMemset(void* dst, int value, size_t bytes) {
-    return guarded([&](Runtime& rt) -> int {
-        return on_null_stream(rt, [&]() -> int {
-            if (bytes == 0) return kSuccess;
-            if (const int error = check_fill(dst, 1, bytes)) return error;
-            return do_fill(dst, value, 1, bytes);
-        });
-    });
-}
+#define GFXSIM_COPY(name, kind)                                                    \
+    GFXSIM_API int name(void* dst, void* src, size_t bytes) {                      \
+        return hipMemcpy(dst, src, bytes, kind);                                   \
+    }                                                                              \
+    GFXSIM_API int name##Async(void* dst, void* src, size_t bytes, void* stream) { \
+        return hipMemcpyAsync(dst, src, bytes, kind, stream);                      \
+    }
+GFXSIM_COPY(hipMemcpyHtoD, kHostToDevice)
+GFXSIM_COPY(hipMemcpyDtoH, kDeviceToHost)
+GFXSIM_COPY(hipMemcpyDtoD, kDeviceToDevice)
+#undef GFXSIM_COPY
 
-GFXSIM_API int hipMemsetAsync(void* dst, int value, size_t bytes, void* stream) {
-    return fill_async(dst, value, 1, bytes, stream);
-}
-
-GFXSIM_API int hipMemsetD32Async(void* dst, int value, size_t count, void* stream) {
-    return fill_async(dst, value, 4, count, stream);
-}
+#define GFXSIM_FILL(name, Value, width)                                              \
+    GFXSIM_API int name(void* dst, Value value, size_t count) {                      \
+        return fill(dst, value, width, count);                                       \
+    }                                                                                \
+    GFXSIM_API int name##Async(void* dst, Value value, size_t count, void* stream) { \
+        return fill_async(dst, value, width, count, stream);                         \
+    }
+GFXSIM_FILL(hipMemset, int, 1)
+GFXSIM_FILL(hipMemsetD8, unsigned char, 1)
+GFXSIM_FILL(hipMemsetD16, unsigned short, 2)
+GFXSIM_FILL(hipMemsetD32, int, 4)
+#undef GFXSIM_FILL
 
 GFXSIM_API int hipPointerGetAttributes(void* out, const void* p) {
     return guarded([&](Runtime&) -> int {

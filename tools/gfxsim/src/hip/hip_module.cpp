@@ -1,10 +1,16 @@
 // Modules, functions and launches.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "../stats.hpp"
-#include "runtime.hpp"
+#include "modules.hpp"
 
 using namespace ckitchen::gfxsim;
 
@@ -32,7 +38,9 @@ int load_error(LoadStatus status) {
     return kUnknownError;
 }
 
-int check_dimensions(const Kernel& k, const uint32_t (&g)[3], const uint32_t (&b)[3]) {
+int check_dimensions(const Kernel& k, const LaunchShape& shape) {
+    const auto& g = shape.grid;
+    const auto& b = shape.block;
     for (int i = 0; i < 3; ++i)
         if (g[i] == 0) return kInvalidValue;
     for (int i = 0; i < 3; ++i)
@@ -81,62 +89,190 @@ int collect_arguments(const Kernel& k, void** params, void** extra, std::vector<
     return kSuccess;
 }
 
-int launch(void* f, const uint32_t (&grid)[3], const uint32_t (&block)[3], uint32_t dynamic_lds,
-           void* stream_handle, void** params, void** extra) {
+int launch_by_handle(void* f, const LaunchShape& shape, void* stream_handle, void** params, void** extra) {
     return guarded([&](Runtime& rt) -> int {
         HipFunction* function = rt.function(f);
         if (!function) return kInvalidHandle;
-        HipStream* stream = rt.stream(stream_handle);
-        if (!stream) return kFlavor >= 70 ? kContextIsDestroyed : kInvalidValue;
-        const Kernel& k = *function->kernel;
-        if (kFlavor >= 70 && stream->device != thread_state().device) return kInvalidHandle;
+        HipStream* stream = nullptr;
+        if (const int error = launch_stream(rt, stream_handle, stream)) return error;
         if (stream->device != function->module->device) return kInvalidDevice;
-        if (const int error = check_dimensions(k, grid, block)) return error;
-        if (kFlavor >= 60 && dynamic_lds > kLdsBytes) return kInvalidValue;
-        LaunchRequest request;
-        request.kernel = &k;
-        request.target = rt.device(stream->device).target;
-        request.device = stream->device;
-        for (int i = 0; i < 3; ++i) {
-            request.grid[i] = grid[i];
-            request.block[i] = block[i];
-        }
-        request.dynamic_lds = dynamic_lds;
-        if (const int error = collect_arguments(k, params, extra, request.arguments)) return error;
         // Release 5.2 does not record module launches: they run at once even while the stream captures.
-        Work work;
-        work.module = function->module;
-        work.kernel = &k;
-        work.run = [request = std::move(request)](const Options& options) {
-            return run_launch(request, options).error;
-        };
-        return rt.submit(*stream, std::move(work), kFlavor >= 53);
+        return launch(rt, *stream, *function, shape, params, extra, kFlavor >= 53);
     });
 }
 
+/// Memory of the runtime with the contents of a file and, so that a file cut short is not read beyond its
+/// end, an inaccessible page right behind it.
+class FileContents {
+  public:
+    FileContents() = default;
+    ~FileContents() {
+        if (memory_) munmap(memory_, reserved_);
+    }
+    FileContents(const FileContents&) = delete;
+    FileContents& operator=(const FileContents&) = delete;
+
+    int read(const char* path) {
+        const int file = open(path, O_RDONLY | O_CLOEXEC);
+        if (file < 0) return kFileNotFound;
+        const int error = read(file);
+        close(file);
+        return error;
+    }
+    const void* data() const { return data_; }
+
+  private:
+    int read(int file) {
+        struct stat status;
+        if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return kFileNotFound;
+        if (status.st_size == 0) return load_error(LoadStatus::kNotAnObject);
+        const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+        const size_t size = static_cast<size_t>(status.st_size);
+        const size_t readable = (size + page - 1) / page * page;
+        void* memory =
+            mmap(nullptr, readable + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) return kOutOfMemory;
+        memory_ = memory;
+        reserved_ = readable + page;
+        if (mprotect(memory_, readable, PROT_READ | PROT_WRITE) != 0) return kOutOfMemory;
+        data_ = static_cast<uint8_t*>(memory_) + (readable - size);
+        for (size_t done = 0; done < size;) {
+            const ssize_t n = ::read(file, data_ + done, size - done);
+            if (n < 0 && errno == EINTR) continue;
+            if (n <= 0) return kFileNotFound;
+            done += static_cast<size_t>(n);
+        }
+        return kSuccess;
+    }
+
+    void* memory_ = nullptr;
+    size_t reserved_ = 0;
+    uint8_t* data_ = nullptr;  // up to the last accessible byte
+};
+
+/// A module that keeps the file that it came from.
+struct FileModule : HipModule {
+    FileContents file;
+};
+
 }  // namespace
+
+namespace ckitchen::gfxsim {
+
+int load_module(Runtime& rt, std::unique_ptr<HipModule> module, const void* image, int device,
+                HipModule*& loaded) {
+    HipDevice& d = rt.device(device);
+    if (const int error = module->image.resolve(image, d.arch)) return error;
+    LoadStatus status = LoadStatus::kWrongTarget;
+    std::string why = "nothing is code for " + d.arch;
+    if (d.arch == d.target->name)
+        module->object = CodeObject::load(module->image.elf(), *d.target, device, kVersionLimit, status, why);
+    if (!module->object) {
+        if (const char* level = std::getenv("AMD_LOG_LEVEL"); level && std::atoi(level) > 0)
+            std::fprintf(stderr, "gfxsim: code object refused: %s\n", why.c_str());
+        return load_error(status);
+    }
+    module->device = device;
+    std::lock_guard lock(rt.mutex);
+    rt.modules.insert(module.get());
+    loaded = module.release();
+    return kSuccess;
+}
+
+std::unique_ptr<HipModule> take_module(Runtime& rt, void* handle) {
+    std::lock_guard lock(rt.mutex);
+    if (!rt.modules.count(handle)) return nullptr;
+    if (static_cast<HipModule*>(handle)->in_flight.use_count() > 1) {
+        // The real releases do not look: the GPU would go on in freed memory.
+        std::fprintf(stderr, "gfxsim: a module is unloaded while its kernels run\n");
+        std::abort();
+    }
+    rt.modules.erase(handle);
+    std::unique_ptr<HipModule> module(static_cast<HipModule*>(handle));
+    module->image.require_intact();
+    for (const auto& [name, f] : module->functions) rt.functions.erase(f.get());
+    return module;
+}
+
+int find_function(Runtime& rt, HipModule& module, const std::string& name, HipFunction*& function) {
+    module.image.require_intact();
+    const Kernel* kernel = module.object->find_kernel(name);
+    if (!kernel) return kNotFound;
+    std::lock_guard lock(rt.mutex);
+    std::unique_ptr<HipFunction>& f = module.functions[name];
+    if (!f) {
+        f = std::make_unique<HipFunction>();
+        f->kernel = kernel;
+        f->module = &module;
+        rt.functions.insert(f.get());
+    }
+    function = f.get();
+    return kSuccess;
+}
+
+int launch_stream(Runtime& rt, void* handle, HipStream*& stream) {
+    stream = rt.stream(handle);
+    if (!stream) return kFlavor >= 70 ? kContextIsDestroyed : kInvalidValue;
+    if (kFlavor >= 70 && stream->device != thread_state().device) return kInvalidHandle;
+    return kSuccess;
+}
+
+int launch(Runtime& rt, HipStream& stream, const HipFunction& function, const LaunchShape& shape,
+           void** params, void** extra, bool recordable) {
+    const Kernel& k = *function.kernel;
+    if (const int error = check_dimensions(k, shape)) return error;
+    if (kFlavor >= 60 && shape.dynamic_lds > kLdsBytes) return kInvalidValue;
+    LaunchRequest request;
+    request.kernel = &k;
+    request.target = rt.device(stream.device).target;
+    request.device = stream.device;
+    request.grid = shape.grid;
+    request.block = shape.block;
+    request.dynamic_lds = shape.dynamic_lds;
+    if (const int error = collect_arguments(k, params, extra, request.arguments)) return error;
+    Work work;
+    work.module = function.module;
+    work.kernel = &k;
+    work.run = [request = std::move(request)](const Options& options) {
+        return run_launch(request, options).error;
+    };
+    return rt.submit(stream, std::move(work), recordable);
+}
+
+int most_dynamic_lds(const Kernel& kernel) {
+    return kLdsBytes - static_cast<int>(kernel.group_segment_size);
+}
+
+int resident_groups(Runtime& rt, const HipFunction& function, int block_size, size_t dynamic_lds) {
+    const Kernel& k = *function.kernel;
+    const Target& t = *rt.device(function.module->device).target;
+    return static_cast<int>(
+        occupancy(k, t, static_cast<uint32_t>(block_size), k.group_segment_size + dynamic_lds).groups);
+}
+
+}  // namespace ckitchen::gfxsim
 
 GFXSIM_API int hipModuleLoadData(void** module, const void* image) {
     return guarded([&](Runtime& rt) -> int {
         if (!module || !image) return kInvalidValue;
-        const int device = thread_state().device;
-        HipDevice& d = rt.device(device);
-        auto m = std::make_unique<HipModule>();
-        if (const int error = m->image.resolve(image, d.arch)) return error;
-        LoadStatus status = LoadStatus::kWrongTarget;
-        std::string why = "nothing is code for " + d.arch;
-        if (d.arch == d.target->name)
-            m->object = CodeObject::load(m->image.elf(), *d.target, device, kVersionLimit, status, why);
-        if (!m->object) {
-            if (const char* level = std::getenv("AMD_LOG_LEVEL"); level && std::atoi(level) > 0)
-                std::fprintf(stderr, "gfxsim: code object refused: %s\n", why.c_str());
-            return load_error(status);
-        }
-        m->device = device;
-        std::lock_guard lock(rt.mutex);
-        rt.modules.insert(m.get());
-        *module = m.release();
-        return kSuccess;
+        HipModule* loaded = nullptr;
+        const int error =
+            load_module(rt, std::make_unique<HipModule>(), image, thread_state().device, loaded);
+        if (!error) *module = loaded;
+        return error;
+    });
+}
+
+GFXSIM_API int hipModuleLoad(void** module, const char* path) {
+    return guarded([&](Runtime& rt) -> int {
+        if (!module || !path || !*path) return kInvalidValue;
+        auto from_file = std::make_unique<FileModule>();
+        if (const int error = from_file->file.read(path)) return error;
+        const void* image = from_file->file.data();
+        HipModule* loaded = nullptr;
+        const int error = load_module(rt, std::move(from_file), image, thread_state().device, loaded);
+        if (!error) *module = loaded;
+        return error;
     });
 }
 
@@ -148,46 +284,30 @@ GFXSIM_API int hipModuleUnload(void* module) {
     return guarded([&](Runtime& rt) -> int {
         if (kFlavor >= 70)
             if (const int error = rt.refuse_in_capture(kStreamCaptureUnsupported, false)) return error;
-        std::lock_guard lock(rt.mutex);
-        if (!rt.modules.count(module)) return kInvalidHandle;
-        if (static_cast<HipModule*>(module)->in_flight.use_count() > 1) {
-            // The real releases do not look: the GPU would go on in freed memory.
-            std::fprintf(stderr, "gfxsim: a module is unloaded while its kernels run\n");
-            std::abort();
-        }
-        rt.modules.erase(module);
-        std::unique_ptr<HipModule> m(static_cast<HipModule*>(module));
-        m->image.require_intact();
-        for (const auto& [name, f] : m->functions) rt.functions.erase(f.get());
-        return kSuccess;
+        return take_module(rt, module) ? kSuccess : kInvalidHandle;
     });
 }
 
 GFXSIM_API int hipModuleGetFunction(void** function, void* module, const char* name) {
     return guarded([&](Runtime& rt) -> int {
         if (!function || !name) return kInvalidValue;
-        std::lock_guard lock(rt.mutex);
-        if (!rt.modules.count(module)) return kInvalidHandle;
-        HipModule& m = *static_cast<HipModule*>(module);
-        if (kFlavor < 70 && m.device != thread_state().device) {
+        HipModule* m = nullptr;
+        {
+            std::lock_guard lock(rt.mutex);
+            if (!rt.modules.count(module)) return kInvalidHandle;
+            m = static_cast<HipModule*>(module);
+        }
+        if (kFlavor < 70 && m->device != thread_state().device) {
             // The real releases before 7 abort here as well.
             std::fprintf(stderr,
                          "gfxsim: Device mismatch from where this module is loaded (device %d, current %d)\n",
-                         m.device, thread_state().device);
+                         m->device, thread_state().device);
             std::abort();
         }
-        m.image.require_intact();
-        const Kernel* k = m.object->find_kernel(name);
-        if (!k) return kNotFound;
-        std::unique_ptr<HipFunction>& f = m.functions[name];
-        if (!f) {
-            f = std::make_unique<HipFunction>();
-            f->kernel = k;
-            f->module = &m;
-            rt.functions.insert(f.get());
-        }
-        *function = f.get();
-        return kSuccess;
+        HipFunction* found = nullptr;
+        const int error = find_function(rt, *m, name, found);
+        if (!error) *function = found;
+        return error;
     });
 }
 
@@ -207,14 +327,14 @@ GFXSIM_API int hipModuleGetGlobal(void** address, size_t* bytes, void* module, c
 GFXSIM_API int hipModuleLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                      unsigned bz, unsigned shared, void* stream, void** params,
                                      void** extra) {
-    return launch(f, {gx, gy, gz}, {bx, by, bz}, shared, stream, params, extra);
+    return launch_by_handle(f, {{gx, gy, gz}, {bx, by, bz}, shared}, stream, params, extra);
 }
 
 #if GFXSIM_FLAVOR >= 55
 GFXSIM_API int hipModuleLaunchCooperativeKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                                 unsigned by, unsigned bz, unsigned shared, void* stream,
                                                 void** params) {
-    return launch(f, {gx, gy, gz}, {bx, by, bz}, shared, stream, params, nullptr);
+    return launch_by_handle(f, {{gx, gy, gz}, {bx, by, bz}, shared}, stream, params, nullptr);
 }
 #endif
 
@@ -241,21 +361,11 @@ GFXSIM_API int hipFuncGetAttribute(int* value, int attribute, void* f) {
                 *value = static_cast<int>(k.vgpr_count);
                 break;
             case 8:
-                *value = kLdsBytes - static_cast<int>(k.group_segment_size);
+                *value = most_dynamic_lds(k);
                 break;
             default:
                 return kInvalidValue;
         }
-        return kSuccess;
-    });
-}
-
-GFXSIM_API int hipFuncSetAttribute(const void* f, int, int) {
-    return guarded([&](Runtime& rt) -> int {
-        if (!f) return kFlavor < 63 ? kSuccess : kInvalidDeviceFunction;
-        // 6.3 takes host stubs only, and a module's function is none.
-        if (kFlavor == 63) return kInvalidSymbol;
-        if (kFlavor >= 70) return rt.function(const_cast<void*>(f)) ? kSuccess : kInvalidDeviceFunction;
         return kSuccess;
     });
 }
@@ -266,10 +376,7 @@ GFXSIM_API int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, v
         if (!blocks || block_size <= 0) return kInvalidValue;
         HipFunction* function = rt.function(f);
         if (!function) return kInvalidDeviceFunction;
-        const Kernel& k = *function->kernel;
-        const Target& t = *rt.device(function->module->device).target;
-        *blocks = static_cast<int>(
-            occupancy(k, t, static_cast<uint32_t>(block_size), k.group_segment_size + shared).groups);
+        *blocks = resident_groups(rt, *function, block_size, shared);
         return kSuccess;
     });
 }

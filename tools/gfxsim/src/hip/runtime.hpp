@@ -32,6 +32,8 @@ struct HipFunction {
 };
 
 struct HipModule {
+    virtual ~HipModule() = default;
+
     int device = 0;
     ModuleImage image;
     std::unique_ptr<CodeObject> object;
