@@ -743,6 +743,9 @@ def usage_errors(folder):
     fails(2, "quantize", source, "-o", "-", "--format", "w4a8", names=['"-"', "stdout"], cwd=folder)
     fails(2, *both, "--format", "w4a8", "--report", "-", names=['"-"', "stdout"], cwd=folder)
     fails(2, "verify", "rotate", "--seed", "-1", names=["--seed"])
+    for given, told in ((), "seed 1\n"), (("--seed", "18446744073709551615"), "seed 18446744073709551615\n"):
+        out, _ = run("verify", "rotate", "--count", "1", "--backend", "cpu", *given)
+        check(told in out, told, out)
     for command in (["verify"], ["bench", "--seconds", "0"]):
         for problem, why in (("", "empty"), ("op=foo", "foo"), ("op=rotate rows=3 rows=4", "rows is given twice")):
             fails(2, *command, "--problem", problem, "--backend", "cpu", names=[why])

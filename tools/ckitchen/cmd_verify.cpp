@@ -94,8 +94,9 @@ Exit verify(const VerifyOptions& options) {
     const Session session(options.backend.session());
     cases::Device device(session.context());
     if (options.problem) return verify_problem(device, *options.problem);
-    std::printf("%s: %s (%s)\n", device.name().c_str(), printable(device.properties().name).c_str(),
-                printable(device.properties().arch).c_str());
+    std::printf("%s: %s (%s), seed %llu\n", device.name().c_str(),
+                printable(device.properties().name).c_str(), printable(device.properties().arch).c_str(),
+                static_cast<unsigned long long>(options.seed));
     int wrong = 0;
     for (const cases::Op& op : cases::all_ops()) {
         if (options.op.empty() || options.op == op.name) wrong += !verify_operator(device, op, options);
