@@ -4,14 +4,12 @@
 #   tools/quickstart.sh        works from any folder; build/release and build/quickstart are written, in CKITCHEN_BUILD_DIR where set
 set -euo pipefail
 
-if (($#)); then
-    printf 'quickstart.sh takes no arguments: it installs packages, builds, converts and checks\n' >&2
-    exit 2
-fi
-
 repo=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
 # shellcheck source=tools/dev/stages.sh
 source "$repo/tools/dev/stages.sh"
+# shellcheck source=tools/dev/usage.sh
+source "$repo/tools/dev/usage.sh"
+no_arguments "${BASH_SOURCE[0]}" "$@"
 
 build_root=${CKITCHEN_BUILD_DIR:-$repo/build}
 build=$build_root/release

@@ -3,7 +3,8 @@
 #
 #   tools/test.sh [--full]
 #
-#   --full   the full conformance tier on the CPU too, and the smoke tier under the thread sanitizer
+#   --full   the full conformance tier on the CPU too, and under the thread sanitizer the smoke tier and the tests
+#            with simulated GPU runtimes
 #
 # Works from any folder. Builds in build/<preset>, or in CKITCHEN_BUILD_DIR/<preset> where that is set. A stage that fails does not keep
 # later ones from running unless they need it; the exit status is 0 only when all passed.
@@ -13,19 +14,18 @@ set -euo pipefail
 repo=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
 # shellcheck source=tools/dev/stages.sh
 source "$repo/tools/dev/stages.sh"
+# shellcheck source=tools/dev/usage.sh
+source "$repo/tools/dev/usage.sh"
 
 full=0
 for argument in "$@"; do
     case $argument in
         --full) full=1 ;;
         -h | --help)
-            sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+            usage "${BASH_SOURCE[0]}"
             exit 0
             ;;
-        *)
-            printf 'test.sh: unknown argument %s (see --help)\n' "$argument" >&2
-            exit 2
-            ;;
+        *) refuse "${BASH_SOURCE[0]}" "$argument" ;;
     esac
 done
 
@@ -55,8 +55,8 @@ configure() {
     local werror=ON
     if [[ $preset != release ]]; then werror=OFF; fi
     local -a options=(-DCKITCHEN_BUILD_TESTS=ON -DCKITCHEN_WERROR="$werror" -DCKITCHEN_GPU_TARGETS=all)
-    # The simulator's tests are none of the smoke tier, which is all that runs under the sanitizers.
-    if [[ $preset == release ]]; then options+=(-DCKITCHEN_BUILD_GFXSIM=ON); else options+=(-DCKITCHEN_BUILD_GFXSIM=OFF); fi
+    # Nothing that needs the simulator runs under the address sanitizer.
+    if [[ $preset == asan-ubsan ]]; then options+=(-DCKITCHEN_BUILD_GFXSIM=OFF); else options+=(-DCKITCHEN_BUILD_GFXSIM=ON); fi
     cmake -S "$repo" -B "$build_root/$preset" --preset "$preset" "${options[@]}"
 }
 
@@ -101,13 +101,14 @@ check_tidy() {
     }
 }
 
+# sanitized PRESET LABELS
 sanitized() {
     local preset=$1
     stage "$preset build" build "$preset"
     if ((stage_status)); then
-        stage_skip "$preset smoke tests" 'its build failed'
+        stage_skip "$preset tests" 'its build failed'
     else
-        stage "$preset smoke tests" run_tests "$preset" -L smoke
+        stage "$preset tests" run_tests "$preset" -L "^($2)\$"
     fi
 }
 
@@ -130,8 +131,8 @@ else
         closing=$(grep -E '^[0-9]+% tests passed' "$build_root/ctest-release.log" || printf '%s' "$closing")
         stage 'static checks' check_tidy
     fi
-    sanitized asan-ubsan
-    if ((full)); then sanitized tsan; fi
+    sanitized asan-ubsan smoke
+    if ((full)); then sanitized tsan 'smoke|runtime'; fi
 fi
 
 stage_table

@@ -9,7 +9,10 @@ import argparse
 import ctypes
 import threading
 
-import torch
+try:
+    import torch
+except ImportError:  # --help needs none
+    torch = None
 
 from compare_torch import CK_BF16, ContextOptions, GemmArgs
 
@@ -42,7 +45,10 @@ class Product:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", required=True)
-    ck = ctypes.CDLL(parser.parse_args().library)
+    options = parser.parse_args()
+    if torch is None:
+        parser.error("PyTorch is needed")
+    ck = ctypes.CDLL(options.library)
     ck.ck_last_error.restype = ctypes.c_char_p
     failures = []
 

@@ -14,7 +14,10 @@ import ctypes
 import statistics
 import time
 
-import torch
+try:
+    import torch
+except ImportError:  # --help needs none
+    torch = None
 
 CK_BF16 = 3
 CK_F32 = 1
@@ -68,6 +71,8 @@ def main():
     parser.add_argument("--tops", type=float, default=1979.0, help="dense INT8 rate of the device in TOPS")
     parser.add_argument("--bandwidth", type=float, default=4.1, help="memory bandwidth of the device in TB/s")
     options = parser.parse_args()
+    if torch is None:
+        parser.error("PyTorch is needed")
     shapes = options.shape or ["12544x9216x3072", "12544x3072x8192", "30000x21504x5376", "4096x4096x4096", "16x28672x5376"]
 
     ck = ctypes.CDLL(options.library)

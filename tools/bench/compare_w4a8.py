@@ -11,7 +11,10 @@ import argparse
 import ctypes
 import statistics
 
-import torch
+try:
+    import torch
+except ImportError:  # --help needs none
+    torch = None
 
 CK_F32, CK_BF16, CK_F8_E4M3 = 1, 3, 4
 POINTER, I64, I32, U64, U32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint32
@@ -118,6 +121,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--only", choices=("requantize", "many", "few"), help="requantization, linears on many or on few rows")
     options = parser.parse_args()
+    if torch is None:
+        parser.error("PyTorch is needed")
     library = Library(options.library)
     print(f"{torch.cuda.get_device_name()}; torch {torch.__version__}")
     flush = empty(256 << 20, torch.uint8)

@@ -95,12 +95,16 @@ static launch_function hip_kernel(const char* path, const char* variant, void** 
 }
 
 int main(int argc, char** argv) {
+    static const char kUsage[] = "usage: host_overhead LIBCKITCHEN [--hip CODE_OBJECT] [calls] [rounds]";
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        puts(kUsage);
+        return 0;
+    }
     const char* code = argc > 3 && strcmp(argv[2], "--hip") == 0 ? argv[3] : NULL;
     const int at = code ? 4 : 2;
     const int calls = argc > at ? atoi(argv[at]) : 200;
     const int rounds = argc > at + 1 ? atoi(argv[at + 1]) : 300;
-    require(argc > 1 && calls > 0 && rounds > 0,
-            "usage: host_overhead LIBCKITCHEN [--hip CODE_OBJECT] [calls] [rounds]");
+    require(argc > 1 && calls > 0 && rounds > 0, kUsage);
     void* ck = dlopen(argv[1], RTLD_NOW);
     require(ck != NULL, "the library could not be opened");
     LOAD(ck, ck_context_create);

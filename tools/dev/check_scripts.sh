@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
 # Tests of the scripts around the build, on made-up machines: what GPU detection prints, what install.sh refuses, how stages count.
 # Prints one line for each failure; exit status 0 only without any.
+#
+#   tools/dev/check_scripts.sh
 # shellcheck disable=SC2317  # functions are called by name, through stage
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+# shellcheck source=tools/dev/usage.sh
+source "$here/usage.sh"
+no_arguments "${BASH_SOURCE[0]}" "$@"
 machine=$(mktemp -d)
 trap 'rm -rf -- "$machine"' EXIT
 failures=0
@@ -41,6 +46,24 @@ fi
 rm -r "$machine/sys"
 mkdir -p "$machine/proc/driver/nvidia/gpus/0000:01:00.0"
 expect 'an NVIDIA GPU of unknown capability' 'sm_80;sm_90a' "$(detect)"
+
+# Every script tells what it is for, and refuses what it does not know before it does anything.
+for script in "$here"/../*.sh "$here"/*.sh "$here"/../bench/*.py; do
+    name=$(basename "$script")
+    case $name in
+        stages.sh | usage.sh) continue ;; # are sourced
+        *.py) command=(python3 "$script") ;;
+        *) command=("$script") ;;
+    esac
+    told=$("${command[@]}" --help 2>&1 && echo 'status 0') || told+=' failed'
+    for word in "$name" 'status 0'; do
+        expect "$name --help tells $word" yes "$([[ $told == *"$word"* ]] && echo yes || printf '%s' "$told")"
+    done
+    expect "$name --help without notes to shellcheck" yes "$([[ $told == *'shellcheck disable'* ]] || echo yes)"
+    told=$("${command[@]}" --frobnicate 2>&1) && status=0 || status=$?
+    expect "$name with an unknown option" 2 "$status"
+    expect "$name names an unknown option" yes "$([[ $told == *--frobnicate* || $told == *required* ]] && echo yes || printf '%s' "$told")"
+done
 
 expect 'install.sh without a purpose' 2 "$("$here/install.sh" >/dev/null 2>&1 || echo $?)"
 expect 'install.sh with an unknown purpose' 2 "$("$here/install.sh" nonsense >/dev/null 2>&1 || echo $?)"

@@ -5,8 +5,15 @@
 #   tools/dev/detect_gpus.sh [ROOT]    ROOT: read ROOT/sys and ROOT/proc instead of the machine's (for tests)
 set -euo pipefail
 
-root=${1:-}
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+# shellcheck source=tools/dev/usage.sh
+source "$here/usage.sh"
+root=
+if (($#)) && [[ $1 != -* ]]; then
+    root=$1
+    shift
+fi
+no_arguments "${BASH_SOURCE[0]}" "$@"
 arch_list=$here/../../kernels/arch.json
 
 targets=()

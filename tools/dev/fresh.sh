@@ -21,9 +21,8 @@ here=$(dirname "$self")
 repo=$(dirname "$(dirname "$here")")
 codename=bookworm
 
-usage() {
-    sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$self"
-}
+# shellcheck source=tools/dev/usage.sh
+source "$here/usage.sh"
 
 die() {
     printf 'fresh.sh: %s\n' "$*" >&2
@@ -152,14 +151,14 @@ main() {
             --refresh) refresh=1 ;;
             --keep) keep=1 ;;
             -h | --help)
-                usage
+                usage "$self"
                 exit 0
                 ;;
             --)
                 shift
                 break
                 ;;
-            -*) die "unknown option $1 (see --help)" ;;
+            -*) refuse "$self" "$1" ;;
             *) break ;;
         esac
         shift

@@ -14,11 +14,15 @@ die() {
     exit 2
 }
 
+# shellcheck source=tools/dev/usage.sh
+source "$here/usage.sh"
+
 only_list=0
 if [[ ${1:-} == --list ]]; then
     only_list=1
     shift
 fi
+if [[ ${1:-} == -* ]]; then no_arguments "${BASH_SOURCE[0]}" "$@"; fi
 known=$(awk '!/^#/ && NF { print $1 }' "$list" | sort -u | tr '\n' ' ')
 (($#)) || die "no purpose given; known are: $known"
 
