@@ -357,7 +357,8 @@ enum {
     CK_OP_W4A8_CHOOSE_CODEBOOK = 6, /* args: ck_w4a8_choose_codebook_args */
     CK_OP_W4A8_DEQUANT = 7,         /* args: ck_w4a8_dequant_args */
     CK_OP_W4A8_LINEAR = 8,          /* args: ck_w4a8_linear_args */
-    CK_OP_NA3D = 9                  /* args: ck_na3d_args */
+    CK_OP_NA3D = 9,                 /* args: ck_na3d_args */
+    CK_OP_INT8_ERROR = 10           /* args: ck_int8_error_args */
 };
 
 /* Filled by <op>_supported. The function's own result says only whether the question could be answered. */
@@ -533,6 +534,42 @@ CK_API ck_status ck_int8_quantize_supported(ck_context* context, const ck_int8_q
                                             ck_support_info* info);
 CK_API ck_status ck_int8_quantize_workspace_size(ck_context* context, const ck_int8_quantize_args* args,
                                                  uint64_t* bytes);
+
+/* How far int8 rows are from the floats that they stand for: two sums over every row, bit-exact.
+ *
+ *   v = float32(q) * scale, then rotated in float32 (which undoes a rotation);  d = v - float32(x)
+ *   difference = sum of d * d;  original = sum of float32(x)^2    the squares are exact in float64
+ *
+ * sqrt(sum of difference / sum of original) over all rows is the relative error of the tensor. The grid that
+ * ck_w4a8_dequant gives as CK_I8 with s_channel as its scale is a W4A8 weight (without a correction).
+ *
+ * The float64 sums have one order. halve(v) adds the second half of v to its first, element by element, until
+ * one is left. With columns beyond k as 0:
+ *   p_i = halve(16 columns from 16*i on);  c_j = halve(p_i for the 64 i from 64*j on)
+ *   a_l = c_l + c_(l+8) + c_(l+16) ..., from left to right, for l = 0 to 7;  sum = halve(a_0 to a_7)
+ *
+ * k == 0 gives sums of 0; a NaN or an infinity propagates. */
+typedef struct ck_int8_error_args {
+    uint32_t struct_size;
+    ck_dtype dtype;           /* required: CK_F32, CK_F16 or CK_BF16; of x */
+    int64_t rows, k;          /* >= 0 */
+    const void* x;            /* the original: dtype [rows, ldx]; required unless rows or k is 0 */
+    int64_t ldx;              /* >= k */
+    const void* q;            /* int8 [rows, ldq]; required unless rows or k is 0 */
+    int64_t ldq;              /* >= k */
+    const float* scale;       /* [rows] or one; required unless rows or k is 0 */
+    ck_scale_mode scale_mode; /* CK_SCALE_ */
+    int32_t rotate_group;     /* 0 = none, or 4, 16, 64, 256, 1024; divides k */
+    double* difference;       /* [rows]; required unless rows is 0 */
+    double* original;         /* [rows]; required unless rows is 0 */
+} ck_int8_error_args;
+
+/* Since 0.1. */
+CK_API ck_status ck_int8_error(ck_context* context, const ck_int8_error_args* args, void* stream);
+CK_API ck_status ck_int8_error_supported(ck_context* context, const ck_int8_error_args* args,
+                                         ck_support_info* info);
+CK_API ck_status ck_int8_error_workspace_size(ck_context* context, const ck_int8_error_args* args,
+                                              uint64_t* bytes);
 
 /* --------------------------------------------------------------------------------------------------- */
 /* 9  INT8 linear                                                                                      */

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "../int8_error/int8_error_rows.hpp"
 #include "../int8_gemm/int8_gemm_rows.hpp"
 #include "../int8_quantize/int8_quantize_rows.hpp"
 #include "../na3d/na3d_rows.hpp"
@@ -277,6 +278,35 @@ void check_int8_quantize() {
     }
 }
 
+void check_int8_error() {
+    check_workgroups(kInt8ErrorRows);
+    const Int8ErrorRow& row = *find_in(kInt8ErrorRows, "waves");
+    const Int8ErrorRow& aligned = *find_in(kInt8ErrorRows, "aligned");
+    expect(!int8_error_misaligned(aligned, 256, 512, 64, 128), aligned.name, "aligned");
+    expect(int8_error_misaligned(aligned, 8, 512, 64, 128), aligned.name, "x");
+    expect(int8_error_misaligned(aligned, 256, 2, 64, 128), aligned.name, "q");
+    expect(int8_error_misaligned(aligned, 256, 512, 68, 128), aligned.name, "ldx");
+    expect(int8_error_misaligned(aligned, 256, 512, 64, 2), aligned.name, "ldq");
+    expect(!int8_error_misaligned(row, 1, 3, 5, 7), row.name, "any alignment");
+
+    const auto grid = [](std::int64_t rows, std::int64_t k, std::uint32_t width_log2,
+                         std::uint32_t row_waves_log2, std::uint32_t groups, const char* what) {
+        const Int8ErrorGrid found = int8_error_grid(rows, k);
+        expect(found.width_log2 == width_log2 && found.row_waves_log2 == row_waves_log2 &&
+                   found.groups == groups,
+               "int8_error", what);
+    };
+    grid(1, 0, 4, 0, 1, "no columns");
+    grid(513, 16, 4, 0, 2, "64 rows a wave");
+    grid(17, 512, 9, 0, 2, "two rows a wave");
+    grid(9, 1024, 10, 0, 2, "a row a wave");
+    grid(5, 1025, 10, 1, 2, "two waves a row");
+    grid(3, 4096, 10, 2, 2, "four waves a row");
+    grid(3, 4097, 10, 3, 3, "eight waves a row");
+    grid(3, std::int64_t{1} << 48, 10, 3, 3, "waves take steps in turn");
+    grid(std::int64_t{1} << 48, 4096, 10, 2, kWaveMaxGroups, "workgroups take rows in turn");
+}
+
 void check_rotate() {
     check_workgroups(kRotateRows);
     const RotateRow& row = *find_in(kRotateRows, "waves");
@@ -537,15 +567,16 @@ int main() {
     check_grid();
     check_split();
     check_int8_quantize();
+    check_int8_error();
     check_rotate();
     check_w4a8_requant();
     check_w4a8_gemv();
     check_w4a8_linear();
     check_na3d();
     check_na3d_matrix();
-    std::printf(
-        "%zu rows, %d failures\n",
-        kInt8GemmRowCount + kInt8QuantizeRowCount + kNa3dRowCount + kRotateRowCount + kW4a8RequantRowCount,
-        failures);
+    std::printf("%zu rows, %d failures\n",
+                kInt8ErrorRowCount + kInt8GemmRowCount + kInt8QuantizeRowCount + kNa3dRowCount +
+                    kRotateRowCount + kW4a8RequantRowCount,
+                failures);
     return failures == 0 ? 0 : 1;
 }

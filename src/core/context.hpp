@@ -20,7 +20,7 @@ struct VariantSlot {
     std::atomic<uint64_t> calls{0};
 };
 
-constexpr std::size_t kOpCount = 10;  // one past the largest ck_op
+constexpr std::size_t kOpCount = 11;  // one past the largest ck_op
 
 // The sizes of a problem that preferences may ask for, in the order of the operator's names for them.
 constexpr std::size_t kMaxMetrics = 4;

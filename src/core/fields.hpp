@@ -120,6 +120,11 @@ CK_FIELDS(ck_int8_quantize_args, 88, CK_FIELD(dtype, dtype), CK_FIELD(rows, inte
           CK_POINTER(scale, pointer), CK_FIELD(activation, activation), CK_FIELD(rotate_group, integer),
           CK_POINTER(workspace, workspace), CK_FIELD(workspace_size, workspace));
 
+CK_FIELDS(ck_int8_error_args, 88, CK_FIELD(dtype, dtype), CK_FIELD(rows, integer), CK_FIELD(k, integer),
+          CK_POINTER(x, pointer), CK_FIELD(ldx, integer), CK_POINTER(q, pointer), CK_FIELD(ldq, integer),
+          CK_POINTER(scale, pointer), CK_FIELD(scale_mode, scale_mode), CK_FIELD(rotate_group, integer),
+          CK_POINTER(difference, pointer), CK_POINTER(original, pointer));
+
 CK_FIELDS(ck_int8_linear_args, 136, CK_FIELD(x_dtype, dtype), CK_FIELD(m, integer), CK_FIELD(n, integer),
           CK_FIELD(k, integer), CK_POINTER(x, pointer), CK_FIELD(ldx, integer), CK_POINTER(w, pointer),
           CK_FIELD(ldw, integer), CK_POINTER(w_scale, pointer), CK_POINTER(bias, pointer),

@@ -19,6 +19,7 @@ constexpr OpName kOps[] = {
     {CK_OP_W4A8_DEQUANT, "w4a8_dequant", layout_of<ck_w4a8_dequant_args>()},
     {CK_OP_W4A8_LINEAR, "w4a8_linear", layout_of<ck_w4a8_linear_args>()},
     {CK_OP_NA3D, "na3d", layout_of<ck_na3d_args>()},
+    {CK_OP_INT8_ERROR, "int8_error", layout_of<ck_int8_error_args>()},
 };
 
 struct Word {

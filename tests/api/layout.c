@@ -266,6 +266,22 @@ FIELD(ck_na3d_args, reserved0, 292, 4);
 FIELD(ck_na3d_args, workspace, 296, 8);
 FIELD(ck_na3d_args, workspace_size, 304, 8);
 
+/* ck_int8_error_args */
+SIZE(ck_int8_error_args, 88);
+FIELD(ck_int8_error_args, struct_size, 0, 4);
+FIELD(ck_int8_error_args, dtype, 4, 4);
+FIELD(ck_int8_error_args, rows, 8, 8);
+FIELD(ck_int8_error_args, k, 16, 8);
+FIELD(ck_int8_error_args, x, 24, 8);
+FIELD(ck_int8_error_args, ldx, 32, 8);
+FIELD(ck_int8_error_args, q, 40, 8);
+FIELD(ck_int8_error_args, ldq, 48, 8);
+FIELD(ck_int8_error_args, scale, 56, 8);
+FIELD(ck_int8_error_args, scale_mode, 64, 4);
+FIELD(ck_int8_error_args, rotate_group, 68, 4);
+FIELD(ck_int8_error_args, difference, 72, 8);
+FIELD(ck_int8_error_args, original, 80, 8);
+
 /* Tails */
 LAST(ck_device_properties, unusable_reason);
 LAST(ck_context_options, runtime_path);
@@ -281,6 +297,7 @@ LAST(ck_w4a8_choose_codebook_args, workspace_size);
 LAST(ck_w4a8_dequant_args, ldo);
 LAST(ck_w4a8_linear_args, workspace_size);
 LAST(ck_na3d_args, workspace_size);
+LAST(ck_int8_error_args, original);
 
 /* Numbers that callers compile in */
 PIN(CK_OK == 0);
@@ -332,6 +349,7 @@ PIN(CK_OP_W4A8_CHOOSE_CODEBOOK == 6);
 PIN(CK_OP_W4A8_DEQUANT == 7);
 PIN(CK_OP_W4A8_LINEAR == 8);
 PIN(CK_OP_NA3D == 9);
+PIN(CK_OP_INT8_ERROR == 10);
 PIN(CK_SCALE_VECTOR == 0);
 PIN(CK_SCALE_SCALAR == 1);
 PIN(CK_ACTIVATION_NONE == 0);

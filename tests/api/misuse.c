@@ -22,6 +22,7 @@ typedef union {
     ck_w4a8_dequant_args w4a8_dequant;
     ck_w4a8_linear_args w4a8_linear;
     ck_na3d_args na3d;
+    ck_int8_error_args int8_error;
     unsigned char bytes[1024]; /* room for a struct of a later version */
 } any_args;
 
@@ -84,6 +85,7 @@ CALLS(w4a8_choose_codebook)
 CALLS(w4a8_dequant)
 CALLS(w4a8_linear)
 CALLS(na3d)
+CALLS(int8_error)
 
 #define AT(op, field) offsetof(ck_##op##_args, field)
 #define IN(op, field, bytes) \
@@ -424,6 +426,28 @@ static const refused_field refused_na3d[] = {
     FIELD4(na3d, reserved0, 1, 1),
     END_OF_REFUSED};
 
+/* int8_error: sums of [3,16] */
+static void valid_int8_error(any_args* any) {
+    ck_int8_error_args* args = &any->int8_error;
+    args->dtype = CK_F16;
+    args->rows = 3;
+    args->k = 16;
+    args->rotate_group = 16;
+}
+static const tensor tensors_int8_error[] = {IN(int8_error, x, 96),         IN(int8_error, q, 48),
+                                            IN(int8_error, scale, 12),     OUT(int8_error, difference, 24),
+                                            OUT(int8_error, original, 24), END_OF_TENSORS};
+static const refused_field refused_int8_error[] = {
+    DTYPE(int8_error, dtype),
+    FIELD4(int8_error, dtype, 1, 0),
+    EXTENT(int8_error, rows),
+    EXTENT(int8_error, k),
+    LD(int8_error, ldx, 16),
+    LD(int8_error, ldq, 16),
+    FIELD4(int8_error, scale_mode, 2, -1, 2),
+    FIELD4(int8_error, rotate_group, 7, -1, 1, 2, 8, 32, 64, 4096), /* 64 does not divide 16 */
+    END_OF_REFUSED};
+
 #define TABLE(op, workspace, may_overlap)                                                            \
     {                                                                                                \
 #op, sizeof(ck_##op##_args), call_##op, supported_##op, size_##op, valid_##op, tensors_##op, \
@@ -442,6 +466,7 @@ static const operator_table operators[] = {
     TABLE(w4a8_dequant, 0, ""),
     TABLE(w4a8_linear, AT(w4a8_linear, workspace), ""),
     TABLE(na3d, AT(na3d, workspace), ""),
+    TABLE(int8_error, 0, ""),
 };
 
 /* ------------------------------------------------------------------------------------------------- */

@@ -33,12 +33,21 @@ std::optional<std::string> option(const std::string& text, const std::string& na
     return text.substr(begin, text.find_first_of(" \t\r\n", begin) - begin);
 }
 
+double sum_at(const uint8_t* element) {
+    double value = 0;
+    std::memcpy(&value, element, sizeof(value));
+    return value;
+}
+
 std::string show(const uint8_t* element, const Operand& operand) {
     uint64_t bits = 0;
     std::memcpy(&bits, element, static_cast<size_t>(operand.element_size));
     char text[64];
     if (operand.content == Content::kCounter)
         std::snprintf(text, sizeof(text), "%llu", static_cast<unsigned long long>(bits));
+    else if (operand.content == Content::kSums)
+        std::snprintf(text, sizeof(text), "%.17g (0x%016llx)", sum_at(element),
+                      static_cast<unsigned long long>(bits));
     else
         std::snprintf(text, sizeof(text), "%.9g (0x%0*llx)",
                       static_cast<double>(load_float(element, operand.dtype)),
@@ -55,6 +64,12 @@ std::string place(const Operand& operand, int64_t row, int64_t column) {
         rest /= operand.extent[axis];
     }
     return std::string(operand.name) + "[" + index + std::to_string(column) + "]";
+}
+
+// Equal bits, or both NaN.
+bool same_element(const Operand& operand, const uint8_t* a, const uint8_t* b) {
+    if (operand.content == Content::kSums && std::isnan(sum_at(a)) && std::isnan(sum_at(b))) return true;
+    return same_value(a, b, operand.dtype);
 }
 
 // The levels of a fitted codebook are the only numbers that need not be exact.
@@ -319,7 +334,7 @@ class Run {
         for (size_t i = 0; i * size < expected.size(); ++i) {
             const uint8_t* want = expected.data() + i * size;
             const uint8_t* have = found.data() + i * size;
-            if (same_value(want, have, operand.dtype) || (fitted && levels_agree(have, want))) continue;
+            if (same_element(operand, want, have) || (fitted && levels_agree(have, want))) continue;
             if (wrong == 0) {
                 const auto width = static_cast<size_t>(operand.width());
                 first = place(operand, static_cast<int64_t>(i / width), static_cast<int64_t>(i % width)) +

@@ -255,6 +255,7 @@ void fill_row(const Operand& operand, Fill fill, uint64_t seed, int64_t row, uin
                 break;
             }
             case Content::kCodebook:
+            case Content::kSums:  // an output only
                 break;
         }
     }

@@ -68,6 +68,9 @@ class Maker {
             case CK_OP_W4A8_LINEAR:
                 make(args.w4a8_linear);
                 break;
+            case CK_OP_INT8_ERROR:
+                make(args.int8_error);
+                break;
             default:
                 make(args.na3d);
                 break;
@@ -184,6 +187,14 @@ class Maker {
         rows_and_columns(&args.rows, &args.k, args.group);
         args.ldx = ld(args.k);
         args.ldy = case_.in_place ? args.ldx : ld(args.k);
+    }
+    void make(ck_int8_error_args& args) {
+        args.dtype = combination_.take(kFloats);
+        args.scale_mode = static_cast<ck_scale_mode>(combination_.take(2));
+        args.rotate_group = combination_.take(kRotations);
+        rows_and_columns(&args.rows, &args.k, std::max(args.rotate_group, 1));
+        args.ldx = ld(args.k);
+        args.ldq = ld(args.k);
     }
     void make(ck_w4a8_requant_args& args) {
         args.dtype = combination_.take(kFloats);
@@ -372,6 +383,8 @@ int64_t combination_count(ck_op op) {
             return 3;
         case CK_OP_W4A8_DEQUANT:
             return 4 * 3 * 2 * 3 * 6;
+        case CK_OP_INT8_ERROR:
+            return 3 * 2 * 6;
         case CK_OP_W4A8_LINEAR:
             return 3 * 3 * 3 * 4 * 2 * 3;
         default:

@@ -30,7 +30,8 @@ class Builder {
         operand.role = role;
         operand.content = content;
         operand.dtype = dtype;
-        operand.element_size = content == Content::kCounter ? 8 : element_size(dtype);
+        operand.element_size =
+            content == Content::kCounter || content == Content::kSums ? 8 : element_size(dtype);
         operand.required = required;
         std::memcpy(&operand.alignment, reinterpret_cast<const char*>(&problem_.args) + field,
                     sizeof(operand.alignment));
@@ -228,6 +229,21 @@ std::vector<Operand> describe(const Problem& problem) {
                          args.ldy);
             break;
         }
+        case CK_OP_INT8_ERROR: {
+            const auto& args = problem.args.int8_error;
+            const int64_t scales = args.scale_mode == CK_SCALE_SCALAR ? 1 : args.rows;
+            build.matrix("x", FIELD(x), Role::kInput, Content::kValues, args.dtype, true, args.rows, args.k,
+                         args.ldx);
+            build.matrix("q", FIELD(q), Role::kInput, Content::kInt8, CK_I8, true, args.rows, args.k,
+                         args.ldq);
+            build.vector("scale", FIELD(scale), Role::kInput, Content::kScales, CK_F32, true,
+                         args.rows == 0 || args.k == 0 ? 0 : scales);
+            build.vector("difference", FIELD(difference), Role::kOutput, Content::kSums, CK_DTYPE_NONE, true,
+                         args.rows);
+            build.vector("original", FIELD(original), Role::kOutput, Content::kSums, CK_DTYPE_NONE, true,
+                         args.rows);
+            break;
+        }
         case CK_OP_NA3D: {
             const auto& args = problem.args.na3d;
             const Extents extent = {args.batch, args.t, args.h, args.w, args.heads, args.head_dim};
@@ -275,6 +291,8 @@ double cost(const Problem& problem) {
         }
         case CK_OP_INT8_QUANTIZE:
             return product(problem.args.int8_quantize.rows, problem.args.int8_quantize.k);
+        case CK_OP_INT8_ERROR:
+            return product(problem.args.int8_error.rows, problem.args.int8_error.k);
         case CK_OP_ROTATE:
             return product(problem.args.rotate.rows, problem.args.rotate.k);
         case CK_OP_W4A8_REQUANT:
@@ -306,6 +324,11 @@ Problem packed(const Problem& problem) {
         case CK_OP_INT8_LINEAR: {
             auto& args = result.args.int8_linear;
             args.ldx = args.ldw = args.ldy = 0;
+            break;
+        }
+        case CK_OP_INT8_ERROR: {
+            auto& args = result.args.int8_error;
+            args.ldx = args.ldq = 0;
             break;
         }
         case CK_OP_ROTATE: {

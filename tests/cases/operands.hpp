@@ -21,7 +21,8 @@ enum class Content {
     kCodes,     // packed 4-bit codes: any byte
     kRelative,  // group scales: finite, not negative
     kCodebook,  // 16 ascending levels
-    kCounter    // uint64
+    kCounter,   // uint64
+    kSums       // float64
 };
 
 constexpr int kRank = 6;
@@ -31,7 +32,7 @@ struct Operand {
     size_t field;  // offset of the pointer in the args
     Role role;
     Content content;
-    ck_dtype dtype;  // CK_DTYPE_NONE for a counter
+    ck_dtype dtype;  // CK_DTYPE_NONE for a counter and for sums
     int64_t element_size;
     bool required;
     uintptr_t alignment;  // from the problem; 0 = absent (or unspecified when required)

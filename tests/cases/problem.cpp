@@ -48,6 +48,7 @@ const std::vector<Op>& all_ops() {
         CK_CASES_OP(CK_OP_W4A8_DEQUANT, w4a8_dequant),
         CK_CASES_OP(CK_OP_W4A8_LINEAR, w4a8_linear),
         CK_CASES_OP(CK_OP_NA3D, na3d),
+        CK_CASES_OP(CK_OP_INT8_ERROR, int8_error),
     };
     return ops;
 }

@@ -24,6 +24,7 @@ union Args {
     ck_w4a8_dequant_args w4a8_dequant;
     ck_w4a8_linear_args w4a8_linear;
     ck_na3d_args na3d;
+    ck_int8_error_args int8_error;
 };
 
 struct Problem {

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "cpu/reference/int8_error.hpp"
 #include "cpu/reference/int8_gemm.hpp"
 #include "cpu/reference/int8_linear.hpp"
 #include "cpu/reference/int8_quantize.hpp"
@@ -64,6 +65,12 @@ void run_reference(const Problem& problem) {
             args.ldy = args.n;
             Quantized x(args.m, args.k);
             reference::int8_linear(args, x.q.data(), x.scale.data());
+            break;
+        }
+        case CK_OP_INT8_ERROR: {
+            ck_int8_error_args args = problem.args.int8_error;
+            args.ldx = args.ldq = args.k;
+            reference::int8_error(args, 0, args.rows);
             break;
         }
         case CK_OP_ROTATE: {

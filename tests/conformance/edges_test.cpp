@@ -232,6 +232,37 @@ TEST_CASE("row operators on long rows", "[edges][int8_quantize][rotate][w4a8_req
             }
 }
 
+// The order of the sums changes with the width: parts of a wave, a wave, several waves, and steps that waves
+// take in turn. With NaN and infinities that may not get into a neighbouring row.
+TEST_CASE("int8_error at the edges of pieces, steps and turns", "[edges][int8_error]") {
+    const std::vector<int64_t> widths = {0,    1,    15,   16,   17,   31,   32,   33,   64,    65,
+                                         511,  512,  513,  1023, 1024, 1025, 2047, 2048, 2049,  3072,
+                                         4096, 4097, 5120, 7168, 8191, 8192, 8193, 9216, 16384, 17408};
+    for (const int64_t k : widths)
+        for (const int64_t rows : {int64_t{1}, int64_t{3}, 8192 / std::max<int64_t>(k, 16) + 1})
+            for (const Fill fill : {Fill::kNormal, Fill::kNonFinite}) {
+                if (!suite().full && rows * k > 30000) continue;
+                check(make_case(
+                    CK_OP_INT8_ERROR,
+                    [&](Args& all) {
+                        all.int8_error.dtype = k % 3 == 0 ? CK_F32 : k % 3 == 1 ? CK_F16 : CK_BF16;
+                        all.int8_error.rows = rows;
+                        all.int8_error.k = k;
+                        all.int8_error.scale_mode = rows == 3 ? CK_SCALE_SCALAR : CK_SCALE_VECTOR;
+                    },
+                    fill));
+            }
+    for (const int32_t group : {4, 16, 64, 256, 1024})
+        for (const int64_t groups : {1, 3, 5, 9})
+            check(make_case(CK_OP_INT8_ERROR, [&](Args& all) {
+                all.int8_error.dtype = CK_BF16;
+                all.int8_error.rows = 5;
+                all.int8_error.k = groups * group;
+                all.int8_error.rotate_group = group;
+            }));
+    check(make_case(CK_OP_INT8_ERROR, [](Args& all) { all.int8_error.dtype = CK_F32; }));
+}
+
 // Every group size on its own: the shape of the sums is part of the result.
 TEST_CASE("w4a8_requant with every kind of group", "[edges][w4a8_requant][w4a8_dequant]") {
     for (const int32_t group : {4, 8, 16, 32, 48, 64, 80, 96, 112, 128, 144, 256, 272, 512, 1024})

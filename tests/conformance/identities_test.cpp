@@ -152,6 +152,39 @@ TEST_CASE("a rotation inside w4a8_requant is ck_rotate in front of it",
     });
 }
 
+// The error of a W4A8 weight without a correction is that of its grid: the same values as its floats.
+TEST_CASE("int8_error of a W4A8 grid sees the values of w4a8_dequant",
+          "[identities][w4a8_dequant][int8_error]") {
+    for_random(CK_OP_W4A8_DEQUANT, 72, 400, [](const Case& which, const Outcome& whole) {
+        const ck_w4a8_dequant_args& args = which.problem.args.w4a8_dequant;
+        if (args.out_dtype != CK_F32 || args.layout == CK_W4A8_ASYMMETRIC || args.n == 0 || args.k == 0)
+            return;
+        Case grid = which;
+        grid.problem.args.w4a8_dequant.out_dtype = CK_I8;
+        grid.problem.args.w4a8_dequant.rotate_group = 0;
+        grid.problem.args.w4a8_dequant.s_channel = nullptr;
+        for (const char* name : {"packed", "s_rel"}) grid.given[name] = input(which, name);
+        if (args.codebook != nullptr) grid.given["codebook"] = input(which, "codebook");
+        Case error = make_case([&](ck_int8_error_args& all) {
+            all.dtype = CK_F32;
+            all.rows = args.n;
+            all.k = args.k;
+            all.rotate_group = args.rotate_group;
+        });
+        // Compared with themselves they are no distance apart, and NaN from each other where they are not
+        // finite.
+        error.given["x"] = whole.outputs.at("out");
+        error.given["q"] = check(grid).outputs.at("out");
+        error.given["scale"] = input(which, "s_channel");
+        const Bytes difference = check(error).outputs.at("difference");
+        for (size_t row = 0; row < static_cast<size_t>(args.n); ++row) {
+            double sum = 0;
+            std::memcpy(&sum, difference.data() + 8 * row, sizeof(sum));
+            CHECK((sum == 0 || std::isnan(sum)));
+        }
+    });
+}
+
 // Rotating twice gives back the values, but for roundings to the dtype: exactly, where nothing is rounded
 // away.
 TEST_CASE("rotating twice is the identity on small integers", "[identities][rotate]") {

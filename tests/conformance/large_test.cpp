@@ -61,13 +61,21 @@ TEST_CASE("int8_gemm whose rows add up to 2^31 elements", "[large][int8_gemm][fu
     }));
 }
 
-TEST_CASE("row operators beyond 2^31 elements", "[large][int8_quantize][rotate]") {
+TEST_CASE("row operators beyond 2^31 elements", "[large][int8_quantize][rotate][int8_error]") {
     for (const ck_dtype dtype : {CK_F32, CK_BF16}) {
         check_large(make_case([&](ck_int8_quantize_args& args) {
             args.dtype = dtype;
             args.rows = 3;
             args.k = 48;
             args.ldx = kFar;
+            args.ldq = kFar;
+            args.rotate_group = 16;
+        }));
+        check_large(make_case([&](ck_int8_error_args& args) {
+            args.dtype = dtype;
+            args.rows = 3;
+            args.k = 48;
+            args.ldx = kFar / 2 + 1;
             args.ldq = kFar;
             args.rotate_group = 16;
         }));
@@ -194,7 +202,16 @@ TEST_CASE("row counts beyond 65535", "[large][int8_quantize][rotate][full]") {
 }
 
 // A launch has a limited number of workgroups; beyond it each goes on to further rows.
-TEST_CASE("more rows than workgroups", "[large][int8_quantize][rotate][full]") {
+TEST_CASE("more rows than workgroups", "[large][int8_quantize][rotate][int8_error][full]") {
+    for (const int64_t k : {16, 1024, 2048}) {
+        const int64_t held = k == 16 ? 512 : k == 1024 ? 8 : 4;
+        if (device().is_simulated() && k == 16) continue;  // two million rows
+        check(make_case([&](ck_int8_error_args& args) {
+            args.dtype = CK_F16;
+            args.rows = 4096 * held + held + 1;
+            args.k = k;
+        }));
+    }
     check(make_case([](ck_int8_quantize_args& args) {
         args.dtype = CK_BF16;
         args.rows = 4099;

@@ -41,6 +41,9 @@ TEST_CASE("random problems of w4a8_linear", "[random][w4a8_linear]") {
 TEST_CASE("random problems of na3d", "[random][na3d]") {
     check_random(CK_OP_NA3D, 192, 1500);
 }
+TEST_CASE("random problems of int8_error", "[random][int8_error]") {
+    check_random(CK_OP_INT8_ERROR, 216, 2000);
+}
 
 }  // namespace
 }  // namespace ckitchen::conformance

@@ -17,6 +17,92 @@ std::vector<int8_t> codes(const Outcome& outcome, const char* name) {
     return std::vector<int8_t>(bytes.begin(), bytes.end());
 }
 
+// int8_error
+
+Case error_case(int64_t rows, int64_t k, const std::vector<float>& x, const std::vector<int8_t>& q,
+                const std::vector<float>& scale) {
+    Case which = make_case([&](ck_int8_error_args& args) {
+        args.dtype = CK_F32;
+        args.rows = rows;
+        args.k = k;
+        args.scale_mode = scale.size() == 1 && rows != 1 ? CK_SCALE_SCALAR : CK_SCALE_VECTOR;
+    });
+    which.given["x"] = to_bytes(x);
+    which.given["q"] = to_bytes(q);
+    which.given["scale"] = to_bytes(scale);
+    return which;
+}
+
+TEST_CASE("int8_error of small numbers", "[rules][int8_error]") {
+    // v = 2, -4, 6; then 1, -2, 3
+    Case which = error_case(2, 3, {2, -3, 4, 0, 0, 5}, {1, -2, 3, 1, -2, 3}, {2, 1});
+    which.given["difference"] = to_bytes(std::vector<double>{0 + 1 + 4, 1 + 4 + 4});
+    which.given["original"] = to_bytes(std::vector<double>{4 + 9 + 16, 25});
+    check(which);
+    which = error_case(2, 3, {2, -3, 4, 0, 0, 5}, {1, -2, 3, 1, -2, 3}, {2});
+    which.given["difference"] = to_bytes(std::vector<double>{0 + 1 + 4, 4 + 16 + 1});
+    which.given["original"] = to_bytes(std::vector<double>{4 + 9 + 16, 25});
+    check(which);
+}
+
+TEST_CASE("int8_error of values whose squares float32 cannot hold", "[rules][int8_error]") {
+    Case which = error_case(2, 2, {0x1p100f, 0, 0x1p-100f, 0}, {1, 0, 0, 1}, {0x1p99f, 0x1p-100f});
+    which.given["difference"] = to_bytes(std::vector<double>{0x1p198, 0x1p-199});
+    which.given["original"] = to_bytes(std::vector<double>{0x1p200, 0x1p-200});
+    check(which);
+}
+
+TEST_CASE("int8_error rotates back before it compares", "[rules][int8_error]") {
+    // The rotation of (2, 0, 0, 0) is (1, 1, 1, -1).
+    Case which = error_case(1, 4, {1, 1, 1, 1}, {2, 0, 0, 0}, {1});
+    which.problem.args.int8_error.rotate_group = 4;
+    which.given["difference"] = to_bytes(std::vector<double>{4});
+    which.given["original"] = to_bytes(std::vector<double>{4});
+    check(which);
+}
+
+// The order of the sums by another route than the reference's: one list of all columns is folded by the
+// header's words. With these values every other order that was tried gives other bits.
+TEST_CASE("int8_error adds up in the order of its definition", "[rules][int8_error]") {
+    const auto halve = [](std::vector<double> values) {
+        while (values.size() > 1) {
+            const size_t half = values.size() / 2;
+            for (size_t i = 0; i < half; ++i) values[i] += values[i + half];
+            values.resize(half);
+        }
+        return values[0];
+    };
+    for (const int64_t k : {40, 1500, 2048, 10000}) {
+        std::vector<float> x(static_cast<size_t>(k));
+        uint32_t state = 1;
+        for (float& value : x) {
+            state = state * 1664525u + 1013904223u;
+            value = std::ldexp(static_cast<float>(state >> 8), static_cast<int>(state >> 28) - 24);
+        }
+        std::vector<double> columns(static_cast<size_t>((k + 8191) / 8192 * 8192));
+        double from_left_to_right = 0;
+        for (size_t i = 0; i < x.size(); ++i) {
+            columns[i] = static_cast<double>(x[i]) * static_cast<double>(x[i]);
+            from_left_to_right += columns[i];
+        }
+        std::vector<double> turns(8, 0.0);
+        for (size_t step = 0; step * 1024 < columns.size(); ++step) {
+            std::vector<double> pieces;
+            for (size_t piece = 0; piece < 64; ++piece) {
+                const auto first = columns.begin() + static_cast<std::ptrdiff_t>(step * 1024 + piece * 16);
+                pieces.push_back(halve({first, first + 16}));
+            }
+            turns[step % 8] += halve(pieces);
+        }
+        const double expected = halve(turns);
+        CHECK(expected != from_left_to_right);
+        Case which = error_case(1, k, x, std::vector<int8_t>(x.size(), 0), {1});
+        which.given["difference"] = to_bytes(std::vector<double>{expected});
+        which.given["original"] = to_bytes(std::vector<double>{expected});
+        check(which);
+    }
+}
+
 // int8_gemm
 
 Case gemm(int64_t m, int64_t n, int64_t k, ck_dtype out_dtype, ck_dtype bias_dtype = CK_DTYPE_NONE) {

@@ -74,6 +74,8 @@ template <>
 inline constexpr ArgsOf<ck_w4a8_linear_args> args_of<ck_w4a8_linear_args>{CK_OP_W4A8_LINEAR,
                                                                           &Args::w4a8_linear};
 template <>
+inline constexpr ArgsOf<ck_int8_error_args> args_of<ck_int8_error_args>{CK_OP_INT8_ERROR, &Args::int8_error};
+template <>
 inline constexpr ArgsOf<ck_na3d_args> args_of<ck_na3d_args>{CK_OP_NA3D, &Args::na3d};
 
 // A problem with every required pointer 256-aligned and all else as `set` leaves it.

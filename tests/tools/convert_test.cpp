@@ -68,13 +68,13 @@ Result converted(const Session& session, const PlanOptions& plan, std::uint64_t 
     return out;
 }
 
-void check_equal(const Result& a, const Result& b, double tolerance) {
+void check_equal(const Result& a, const Result& b) {
     CHECK((a.file == b.file));
     REQUIRE(a.layers.size() == b.layers.size());
     for (std::size_t i = 0; i < a.layers.size(); ++i) {
         CHECK(a.layers[i].tensor == b.layers[i].tensor);
         CHECK(a.layers[i].default_codebook == b.layers[i].default_codebook);
-        CHECK(a.layers[i].relative_error == Approx(b.layers[i].relative_error).epsilon(tolerance));
+        CHECK(a.layers[i].relative_error == b.layers[i].relative_error);
     }
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("A conversion does not depend on the size of its blocks") {
         REQUIRE(whole.layers.size() == 5);
         CHECK_FALSE(whole.report.device_idle_share.has_value());
         for (const std::int64_t block : {1, 1000, 4096})
-            check_equal(converted(session, plan, seed, block), whole, 1e-12);
+            check_equal(converted(session, plan, seed, block), whole);
     });
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("A GPU converts as the CPU does", "[.][gpu]") {
         for (const std::int64_t block : {std::int64_t{2048}, kBlockElements}) {
             const Result expected = converted(cpu, plan, seed, block);
             const Result got = converted(gpu, plan, seed, block);
-            check_equal(got, expected, 0);
+            check_equal(got, expected);
             REQUIRE(got.report.device_idle_share.has_value());
             CHECK(*got.report.device_idle_share >= 0);
             CHECK(*got.report.device_idle_share < 1);
@@ -138,7 +138,7 @@ TEST_CASE("A GPU converts as the CPU does", "[.][gpu]") {
 // would take the sum of that.
 TEST_CASE("Work on the blocks of a GPU overlaps", "[.][gpu]") {
     constexpr double kPiece = 0.01;    // seconds, as GFXSIM_FAULT says below
-    constexpr int kPiecesOfBlock = 7;  // in, quantize, 2 out; in, un-rotate, out
+    constexpr int kPiecesOfBlock = 6;  // in, quantize, 2 out, compare, out
     constexpr int kBlocks = 9 + 1 + 1 + 2 + 4;
     const Session gpu({CK_BACKEND_HIP, 0, 0});
     PlanOptions plan;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "ops/int8_error.hpp"
 #include "ops/int8_gemm.hpp"
 #include "ops/int8_linear.hpp"
 #include "ops/int8_quantize.hpp"
@@ -143,6 +144,18 @@ TEST_CASE("what keeps the other operators' variants from a problem") {
         const Refusal found = refusal<Rotate>(row.name, rotation);
         if (found) CHECK(found.text() == "ldx is 68, times 2 bytes it must be a multiple of 16");
     }
+    ck_int8_error_args error = CK_INIT(ck_int8_error_args);
+    error.dtype = CK_BF16;
+    error.rows = 2;
+    error.k = 64;
+    error.q = at(0x108);
+    CHECK(refusal<Int8Error>("int8_error_aligned", error).text() == "q is 0x108, must be a multiple of 16");
+    CHECK_FALSE(refusal<Int8Error>("int8_error_unaligned", error));
+    error.q = nullptr;
+    error.ldq = 72;
+    CHECK(refusal<Int8Error>("int8_error_aligned", error).text() == "ldq is 72, must be a multiple of 16");
+    error.rows = 1;  // whose stride is not used
+    CHECK_FALSE(refusal<Int8Error>("int8_error_aligned", error));
     ck_na3d_args attention = CK_INIT(ck_na3d_args);
     attention.dtype = CK_F32;
     attention.batch = attention.t = attention.h = attention.w = attention.heads = 2;

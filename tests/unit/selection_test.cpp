@@ -11,6 +11,7 @@
 #include "core/context.hpp"
 #include "core/problem_text.hpp"
 #include "int8_gemm/int8_gemm_rows.hpp"
+#include "ops/int8_error.hpp"
 #include "ops/int8_gemm.hpp"
 #include "ops/int8_linear.hpp"
 #include "ops/int8_quantize.hpp"
@@ -144,6 +145,17 @@ ck_na3d_args attention(int64_t h, int64_t w, int64_t head_dim, uint64_t q = 256,
         }
     }
     REQUIRE(ops::Na3d::normalise(args).ok());
+    return args;
+}
+
+ck_int8_error_args error_of(int64_t rows, int64_t k, uint64_t x, int64_t ldx) {
+    ck_int8_error_args args = CK_INIT(ck_int8_error_args);
+    args.dtype = CK_BF16;
+    args.rows = rows;
+    args.k = k;
+    args.x = reinterpret_cast<void*>(x);
+    args.ldx = ldx;
+    REQUIRE(ops::Int8Error::normalise(args).ok());
     return args;
 }
 
@@ -355,11 +367,12 @@ TEST_CASE("no AMD INT8 GEMM takes three times as long as its fastest row would")
     }
 }
 
-TEST_CASE("no legal row quantization, rotation or INT8 linear is refused anywhere") {
+TEST_CASE("no legal row quantization, rotation, INT8 error or INT8 linear is refused anywhere") {
     const Preferences preferences = built_in();
     for (const Target& target : known_targets()) {
         const Device<ops::Int8Quantize> quantizer(target, preferences);
         const Device<ops::Rotate> rotator(target, preferences);
+        const Device<ops::Int8Error> comparer(target, preferences);
         const Device<ops::Int8Linear> layer(target, preferences);
         for (const int64_t rows : {int64_t{1}, int64_t{9}, int64_t{70000}, int64_t{1} << 33})
             for (const int64_t k : {int64_t{0}, int64_t{4}, int64_t{8196}, int64_t{40000}, int64_t{1} << 40})
@@ -369,6 +382,7 @@ TEST_CASE("no legal row quantization, rotation or INT8 linear is refused anywher
                         for (const ck_activation activation : {CK_ACTIVATION_NONE, CK_ACTIVATION_SWIGLU})
                             REQUIRE(quantizer.choose(quantize(rows, k, at, 2 * ld, activation)) != "none");
                         REQUIRE(rotator.choose(rotation(rows, k, at, ld)) != "none");
+                        REQUIRE(comparer.choose(error_of(rows, k, at, ld)) != "none");
                         if (k <= 131071) REQUIRE(layer.choose(linear(rows % 100000, 77, k, at)) != "none");
                     }
     }

@@ -144,6 +144,11 @@ std::vector<std::string> default_problems(ck_op op, bool cpu) {
                 return {"op=int8_linear x_dtype=bf16 out_dtype=bf16 m=256 n=3072 k=3072 rotate_group=256"};
             return {"op=int8_linear x_dtype=bf16 out_dtype=bf16 m=12544 n=9216 k=3072 rotate_group=256",
                     "op=int8_linear x_dtype=bf16 out_dtype=bf16 m=12544 n=3072 k=8192 rotate_group=256"};
+        case CK_OP_INT8_ERROR:
+            if (cpu) return {"op=int8_error dtype=bf16 rows=1024 k=5120 rotate_group=256"};
+            return {"op=int8_error dtype=bf16 rows=5120 k=5120",
+                    "op=int8_error dtype=bf16 rows=5120 k=5120 rotate_group=256",
+                    "op=int8_error dtype=bf16 rows=204 k=5120 rotate_group=256"};
         case CK_OP_ROTATE:
             if (cpu) return {"op=rotate dtype=bf16 rows=1024 k=5120 group=256"};
             return {"op=rotate dtype=bf16 rows=12544 k=3072 group=256",

@@ -41,7 +41,8 @@ constexpr std::array kOperators = {Operator{CK_OP_INT8_GEMM, "int8_gemm"},
                                    Operator{CK_OP_W4A8_CHOOSE_CODEBOOK, "w4a8_choose_codebook"},
                                    Operator{CK_OP_W4A8_DEQUANT, "w4a8_dequant"},
                                    Operator{CK_OP_W4A8_LINEAR, "w4a8_linear"},
-                                   Operator{CK_OP_NA3D, "na3d"}};
+                                   Operator{CK_OP_NA3D, "na3d"},
+                                   Operator{CK_OP_INT8_ERROR, "int8_error"}};
 
 // For each operator how many variants a device has; none: its features allow none.
 ordered_json describe_operators(ck_backend backend, std::int32_t ordinal) {

@@ -17,6 +17,7 @@
 #include "device_memory.hpp"
 #include "failure.hpp"
 #include "lora_merge.hpp"
+#include "numbers.hpp"
 #include "pipeline.hpp"
 #include "text.hpp"
 #include "weight_codec.hpp"
@@ -429,7 +430,9 @@ class Attempt {
             write(layer + ".weight_scale", row * sizeof(float), std::move(block.channel));
         }
         ErrorSums& errors = layers_[chunk.tensor].errors;
-        errors.add(block.errors);
+        // Row by row: the sum does not depend on how a layer is cut into blocks.
+        errors.add_rows({reinterpret_cast<const double*>(block.errors.bytes().data()),
+                         2 * static_cast<std::size_t>(chunk.rows)});
         if (chunk.row + chunk.rows != tensor.n) return;
         finish_layer(tensor, outcome.codebook, errors);
         layers_.erase(chunk.tensor);

@@ -1,7 +1,6 @@
 #include "numbers.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -133,49 +132,12 @@ ValueFault scan_values(Dtype dtype, std::span<const std::byte> data) {
     }
 }
 
-void ErrorSums::add(std::span<const float> original_values, std::span<const float> decoded_values) {
-    // Four partial sums each: one would serialise on the adder's latency.
-    constexpr std::size_t kLanes = 4;
-    double differences[kLanes] = {};
-    double originals[kLanes] = {};
-    const std::size_t count = original_values.size();
-    std::size_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) {
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            const double value = original_values[i + lane];
-            const double delta = decoded_values[i + lane] - value;
-            differences[lane] += delta * delta;
-            originals[lane] += value * value;
-        }
+void ErrorSums::add_rows(std::span<const double> sums) {
+    const std::size_t rows = sums.size() / 2;
+    for (std::size_t row = 0; row < rows; ++row) {
+        difference += sums[row];
+        original += sums[rows + row];
     }
-    for (; i < count; ++i) {
-        const double value = original_values[i];
-        const double delta = decoded_values[i] - value;
-        differences[0] += delta * delta;
-        originals[0] += value * value;
-    }
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        difference += differences[lane];
-        original += originals[lane];
-    }
-}
-
-void ErrorSums::add(Dtype dtype, std::span<const std::byte> original_values,
-                    std::span<const float> decoded_values) {
-    // A strip that stays in the nearest cache.
-    std::array<float, 1024> strip;
-    const std::size_t size = static_cast<std::size_t>(dtype_size(dtype));
-    for (std::size_t i = 0; i < decoded_values.size(); i += strip.size()) {
-        const std::size_t count = std::min(strip.size(), decoded_values.size() - i);
-        const std::span<float> part(strip.data(), count);
-        to_floats(dtype, original_values.subspan(i * size, count * size), part);
-        add(part, decoded_values.subspan(i, count));
-    }
-}
-
-void ErrorSums::add(const ErrorSums& other) {
-    difference += other.difference;
-    original += other.original;
 }
 
 double ErrorSums::relative() const {

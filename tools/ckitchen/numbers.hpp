@@ -24,16 +24,13 @@ void from_floats(Dtype dtype, std::span<const float> values, std::span<std::byte
 // Counts NaN, infinities and values of 2^100 or more.
 ValueFault scan_values(Dtype dtype, std::span<const std::byte> data);
 
-// Adds ||decoded - original||^2 and ||original||^2 over a block, in float64.
+// ||decoded - original||^2 and ||original||^2, in float64.
 struct ErrorSums {
     double difference = 0;
     double original = 0;
 
-    void add(std::span<const float> original_values, std::span<const float> decoded_values);
-    // As above, with the original in `dtype`, at any alignment.
-    void add(Dtype dtype, std::span<const std::byte> original_values, std::span<const float> decoded_values);
-    // The sums of another part.
-    void add(const ErrorSums& other);
+    // Adds rows, one after the other: `sums` are their differences, then as many originals.
+    void add_rows(std::span<const double> sums);
     // sqrt(difference / original); 0 when the original is 0 and met exactly.
     double relative() const;
 };

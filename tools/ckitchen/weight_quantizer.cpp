@@ -42,6 +42,7 @@ WeightQuantizer::WeightQuantizer(const Session& session, BufferPool& pool, WorkT
       channel_(session),
       levels_(session),
       decoded_(session),
+      errors_(session),
       workspace_(session),
       stream_(session) {}
 
@@ -98,7 +99,7 @@ QuantizedBlock WeightQuantizer::quantize_w4a8(const PlannedTensor& tensor, const
     block.weight = pool_.take(bytes_of(rows, k / 2, 1));
     block.s_rel = pool_.take(bytes_of(rows, k / options_.group_size, 1));
     block.channel = pool_.take(bytes_of(rows, 1, sizeof(float)));
-    Buffer decoded = pool_.take(bytes_of(rows, k, sizeof(float)));
+    block.errors = pool_.take(bytes_of(rows, 2, sizeof(double)));
     {
         const BusyTime::Scope inside(times_.library);
         Stream::Work work(stream_, times_.device);
@@ -129,25 +130,23 @@ QuantizedBlock WeightQuantizer::quantize_w4a8(const PlannedTensor& tensor, const
         stream_.download(args.s_rel, block.s_rel);
         stream_.download(args.s_channel, block.channel);
 
+        // A layout without a correction is its int8 grid times s_channel.
         ck_w4a8_dequant_args decode = CK_INIT(ck_w4a8_dequant_args);
-        decode.out_dtype = CK_F32;
+        decode.out_dtype = CK_I8;
         decode.n = rows;
         decode.k = k;
         decode.group = options_.group_size;
         decode.layout = args.layout;
         decode.s_rel_dtype = args.s_rel_dtype;
-        decode.rotate_group = args.rotate_group;
         decode.packed = args.packed;
         decode.s_rel = args.s_rel;
-        decode.s_channel = args.s_channel;
         decode.codebook = args.codebook;
-        decode.out = stream_.room_for(decoded, decoded_);
+        decode.out = decoded_.reserve(bytes_of(rows, k, 1));
         check(ck_w4a8_dequant(session_.context(), &decode, stream_.handle()),
               of_tensor(*tensor.source, "cannot decode"));
-        stream_.download(decode.out, decoded);
+        compare(tensor, rows, args.weight, decode.out, args.s_channel, block.errors);
         work.finish();
     }
-    block.errors.add(tensor.value_dtype(), data, floats_in(decoded));
     return block;
 }
 
@@ -156,7 +155,7 @@ QuantizedBlock WeightQuantizer::quantize_int8(const PlannedTensor& tensor, std::
     QuantizedBlock block;
     block.weight = pool_.take(bytes_of(rows, tensor.k, 1));
     block.channel = pool_.take(bytes_of(rows, 1, sizeof(float)));
-    Buffer decoded = pool_.take(bytes_of(rows, tensor.k, sizeof(float)));
+    block.errors = pool_.take(bytes_of(rows, 2, sizeof(double)));
     {
         const BusyTime::Scope inside(times_.library);
         Stream::Work work(stream_, times_.device);
@@ -174,29 +173,27 @@ QuantizedBlock WeightQuantizer::quantize_int8(const PlannedTensor& tensor, std::
         check(ck_int8_quantize(session_.context(), &args, stream_.handle()), what);
         stream_.download(args.q, block.weight);
         stream_.download(args.scale, block.channel);
+        compare(tensor, rows, args.x, args.q, args.scale, block.errors);
         work.finish();
     }
-    scale_int8_rows(block.weight.bytes(), floats_in(block.channel), tensor.k, floats_in(decoded));
-    unrotate(tensor, rows, decoded);
-    block.errors.add(tensor.value_dtype(), data, floats_in(decoded));
     return block;
 }
 
-void WeightQuantizer::unrotate(const PlannedTensor& tensor, std::int64_t rows, Buffer& values) {
-    if (tensor.marker.rotate_group == 0) return;
-    const BusyTime::Scope inside(times_.library);
-    Stream::Work work(stream_, times_.device);
-    ck_rotate_args args = CK_INIT(ck_rotate_args);
-    args.dtype = CK_F32;
+void WeightQuantizer::compare(const PlannedTensor& tensor, std::int64_t rows, const void* x, const void* q,
+                              const float* scale, Buffer& errors) {
+    ck_int8_error_args args = CK_INIT(ck_int8_error_args);
+    args.dtype = library_dtype(tensor.value_dtype());
     args.rows = rows;
     args.k = tensor.k;
-    args.x = stream_.upload(values.bytes(), decoded_);
-    args.y = stream_.room_for(values, decoded_);
-    args.group = tensor.marker.rotate_group;
-    check(ck_rotate(session_.context(), &args, stream_.handle()),
-          of_tensor(*tensor.source, "cannot un-rotate"));
-    stream_.download(args.y, values);
-    work.finish();
+    args.x = x;
+    args.q = q;
+    args.scale = scale;
+    args.rotate_group = tensor.marker.rotate_group;
+    args.difference = static_cast<double*>(stream_.room_for(errors, errors_));
+    args.original = args.difference + rows;
+    check(ck_int8_error(session_.context(), &args, stream_.handle()),
+          of_tensor(*tensor.source, "cannot compare"));
+    stream_.download(args.difference, errors);
 }
 
 }  // namespace ckitchen::cli

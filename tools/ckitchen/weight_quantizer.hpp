@@ -7,7 +7,6 @@
 
 #include "busy_time.hpp"
 #include "device_memory.hpp"
-#include "numbers.hpp"
 #include "plan.hpp"
 
 namespace ckitchen::cli {
@@ -21,9 +20,9 @@ struct WorkTimes {
 // One block of a quantized layer, in the order of layer_outputs(): codes or int8 values, then scales.
 struct QuantizedBlock {
     Buffer weight;
-    Buffer s_rel;      // W4A8
-    Buffer channel;    // W4A8: s_channel; int8: weight_scale
-    ErrorSums errors;  // of the decoded block against the given one
+    Buffer s_rel;    // W4A8
+    Buffer channel;  // W4A8: s_channel; int8: weight_scale
+    Buffer errors;   // of ck_int8_error for the decoded block: all rows' differences, then all originals
 };
 
 // A layer's 16 levels; none where it has no codebook.
@@ -50,7 +49,9 @@ class WeightQuantizer {
                                  std::int64_t rows, std::span<const std::byte> data);
     QuantizedBlock quantize_int8(const PlannedTensor& tensor, std::int64_t rows,
                                  std::span<const std::byte> data);
-    void unrotate(const PlannedTensor& tensor, std::int64_t rows, Buffer& values);
+    // Enqueues the sums of an int8 grid on the device: `x` are the given values, `q` and `scale` the grid.
+    void compare(const PlannedTensor& tensor, std::int64_t rows, const void* x, const void* q,
+                 const float* scale, Buffer& errors);
 
     const Session& session_;
     BufferPool& pool_;
@@ -63,6 +64,7 @@ class WeightQuantizer {
     DeviceBuffer channel_;
     DeviceBuffer levels_;
     DeviceBuffer decoded_;
+    DeviceBuffer errors_;
     DeviceBuffer workspace_;
     Stream stream_;
 };
