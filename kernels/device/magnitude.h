@@ -30,11 +30,15 @@ CK_DEVICE uint32_t larger_of_lanes(uint32_t value) {
 
 // The largest value of all lanes.
 CK_DEVICE uint32_t larger_of_wave(uint32_t value) {
+#if defined(__NVPTX__)
+    return static_cast<uint32_t>(__nvvm_redux_sync_umax(static_cast<int32_t>(value), -1));
+#else
     value = larger_of_lanes<1>(value);
     value = larger_of_lanes<2>(value);
     value = larger_of_lanes<4>(value);
     value = larger_of_lanes<8>(value);
     return larger_of_lanes<16>(value);
+#endif
 }
 
 // The largest value of the aligned 2^(width_log2 - 4) lanes that hold the pieces of a row of at most 512

@@ -19,6 +19,7 @@ typedef int32_t Int32x4 __attribute__((ext_vector_type(4)));
 typedef int32_t Int32x8 __attribute__((ext_vector_type(8)));
 typedef uint32_t Uint32x2 __attribute__((ext_vector_type(2)));
 typedef uint32_t Uint32x4 __attribute__((ext_vector_type(4)));
+typedef uint16_t Uint16x2 __attribute__((ext_vector_type(2)));
 typedef uint16_t Uint16x4 __attribute__((ext_vector_type(4)));
 typedef uint32_t Uint32x8 __attribute__((ext_vector_type(8)));
 typedef float Float32x2 __attribute__((ext_vector_type(2)));

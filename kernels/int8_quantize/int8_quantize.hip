@@ -1,5 +1,5 @@
 // The kernels of int8_quantize.inc that this target has the features for.
-#include "quantize_rows.h"
+#include "vector_rows.h"
 
 #define CK_INT8_QUANTIZE_KERNEL_0(name, waves, width, lds, alignment)
 #define CK_INT8_QUANTIZE_KERNEL_1(name, waves, width, lds, alignment)                     \

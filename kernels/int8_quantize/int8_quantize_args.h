@@ -25,6 +25,9 @@ struct Int8QuantizeArgs {
     uint32_t groups;        // from int8_quantize_grid: the workgroups that were launched
 };
 
+// Vectors of 16 bytes of x that a lane holds in rows of width Vectors.
+constexpr int kInt8QuantizeVectors = 12;
+
 static_assert(sizeof(Int8QuantizeArgs) == 88, "the kernels read this layout");
 
 }  // namespace ckitchen

@@ -112,16 +112,17 @@ CK_DEVICE uint32_t int8_amax(const float (&value)[kPieceElements]) {
     return amax;
 }
 
-// Quantizes 16 values, packed. With r within 2^-23 of 1 / scale and |x / scale| <= 127, x * r differs from
-// x / scale, rounded, by at most 127 * (2^-23 + 2^-24), less than 2^-15: nearer than that to the middle of
-// two integers, and where x is not finite, the exact form decides.
-CK_DEVICE Uint32x4 int8_quantized_piece(const float (&value)[kPieceElements], float scale, bool finite) {
+// Quantizes values, four to a word. With r within 2^-23 of 1 / scale and |x / scale| <= 127, x * r differs
+// from x / scale, rounded, by at most 127 * (2^-23 + 2^-24), less than 2^-15: nearer than that to the middle
+// of two integers, and where x is not finite, the exact form decides. All lanes of the wave take part.
+template <int kCount>
+CK_DEVICE void int8_quantized(const float (&value)[kCount], float scale, bool finite,
+                              uint32_t (&packed)[kCount / 4]) {
     constexpr float kInteger = 12582912.0f;
     const float reciprocal = approximate_reciprocal(scale);
-    Uint32x4 packed;
     float furthest = 0.0f;
     CK_UNROLL
-    for (int word = 0; word < 4; ++word) {
+    for (int word = 0; word < kCount / 4; ++word) {
         uint32_t byte[4];
         CK_UNROLL
         for (int index = 0; index < 4; ++index) {
@@ -133,14 +134,13 @@ CK_DEVICE Uint32x4 int8_quantized_piece(const float (&value)[kPieceElements], fl
         }
         packed[word] = pack_low_bytes(byte[0], byte[1], byte[2], byte[3]);
     }
-    if (!any_lane(!finite || furthest > 0.5f - 0x1p-15f)) return packed;
+    if (!any_lane(!finite || furthest > 0.5f - 0x1p-15f)) return;
     const Int8Divisor divisor(scale);
     CK_UNROLL
-    for (int word = 0; word < 4; ++word)
+    for (int word = 0; word < kCount / 4; ++word)
         packed[word] =
             pack_low_bytes(divisor.quantized(value[4 * word]), divisor.quantized(value[4 * word + 1]),
                            divisor.quantized(value[4 * word + 2]), divisor.quantized(value[4 * word + 3]));
-    return packed;
 }
 
 // Rows of whole pieces without an activation. A lane has one piece, and a row as many waves as it needs.
@@ -188,8 +188,10 @@ struct Int8QuantizePieces {
         if (!takes_part) return;
         const float scale = int8_row_scale(amax);
         if (waves.column == 0) int8_store_scale(args, row, scale);
-        const Uint32x4 packed = int8_quantized_piece(value, scale, finite);
+        uint32_t word[kPieceElements / 4];
+        int8_quantized(value, scale, finite, word);
         if (!exists) return;
+        const Uint32x4 packed = {word[0], word[1], word[2], word[3]};
         if (args.q_block == 0) {
             store_16_bytes<kPlace>(lane_address(args.q + row * args.ldq, waves.column), packed);
         } else {

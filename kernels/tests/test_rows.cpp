@@ -249,10 +249,10 @@ void check_int8_quantize() {
                                               {4096, 12, 2},
                                               {4097, 13, 1},
                                               {8192, 13, 1}}) {
-        const Int8QuantizeGrid full = int8_quantize_grid(whole, rows, k);
+        const Int8QuantizeGrid full = int8_quantize_grid(whole, rows, k, 2);
         expect(full.groups == 1 && full.threads == 256 && full.row_share == width_log2, whole.name,
                "as many rows as a workgroup holds");
-        expect(int8_quantize_grid(whole, rows + 1, k).groups == 2, whole.name, "one row more");
+        expect(int8_quantize_grid(whole, rows + 1, k, 2).groups == 2, whole.name, "one row more");
     }
     const Int8QuantizeRow& pieces = *find_in(kInt8QuantizeRows, "pieces_6144");
     shape = {};
@@ -269,11 +269,33 @@ void check_int8_quantize() {
     }
     shape.k = 6160;
     expect(int8_quantize_refusal(pieces, shape) == Int8QuantizeRefusal::Width, pieces.name, "k = 6160");
-    const Int8QuantizeGrid two = int8_quantize_grid(pieces, 5, 3072);
+    const Int8QuantizeGrid two = int8_quantize_grid(pieces, 5, 3072, 2);
     expect(two.groups == 3 && two.row_share == 6, pieces.name, "two rows of six waves in a workgroup");
-    expect(int8_quantize_grid(any, 3, std::int64_t{1} << 40).groups == 3, any.name, "a workgroup a row");
+    const Int8QuantizeRow& vectors = *find_in(kInt8QuantizeRows, "whole_vectors_49152");
+    shape = {};
+    for (const std::int64_t size : {2, 4}) {
+        shape.element_size = size;
+        shape.k = 49152 / size;
+        expect(int8_quantize_refusal(vectors, shape) == Int8QuantizeRefusal::None, vectors.name,
+               "as many bytes as a workgroup holds");
+        shape.k += 16;
+        expect(int8_quantize_refusal(vectors, shape) == Int8QuantizeRefusal::Width, vectors.name, "16 more");
+    }
+    shape.k = 3072;
+    shape.rotate_group = 4;
+    expect(int8_quantize_refusal(vectors, shape) == Int8QuantizeRefusal::Vectors, vectors.name, "a rotation");
+    for (const auto& [k, size, share, held] : {std::array<std::int64_t, 4>{3072, 2, 1, 8},
+                                               {3088, 2, 2, 4},
+                                               {3072, 4, 2, 4},
+                                               {9216, 2, 3, 2},
+                                               {24576, 2, 8, 1}}) {
+        const Int8QuantizeGrid full = int8_quantize_grid(vectors, held, k, size);
+        expect(full.groups == 1 && full.row_share == share, vectors.name, "rows of whole waves");
+        expect(int8_quantize_grid(vectors, held + 1, k, size).groups == 2, vectors.name, "one row more");
+    }
+    expect(int8_quantize_grid(any, 3, std::int64_t{1} << 40, 2).groups == 3, any.name, "a workgroup a row");
     for (const Int8QuantizeRow& row : kInt8QuantizeRows) {
-        const Int8QuantizeGrid grid = int8_quantize_grid(row, std::int64_t{1} << 48, 4096);
+        const Int8QuantizeGrid grid = int8_quantize_grid(row, std::int64_t{1} << 48, 4096, 2);
         expect(grid.groups == kInt8QuantizeMaxGroups, row.name, "rows without number go in turns");
     }
 }

@@ -20,7 +20,7 @@ const Int8QuantizeRow& row_of(const Variant& variant) {
 Status launch(ck_context& context, const ck_int8_quantize_args& args, const Variant& variant, bool tiled,
               void* stream) {
     const Int8QuantizeRow& row = row_of(variant);
-    const Int8QuantizeGrid grid = int8_quantize_grid(row, args.rows, args.k);
+    const Int8QuantizeGrid grid = int8_quantize_grid(row, args.rows, args.k, dtype_size(args.dtype));
     Int8QuantizeArgs device{};
     device.x = address(args.x);
     device.q = address(args.q);
@@ -84,6 +84,7 @@ Refusal Int8Quantize::refusal(const Args& args, const Variant& variant) {
     shape.x = address(args.x);
     shape.q = address(args.q);
     shape.k = args.k;
+    shape.element_size = size;
     // The stride of a single row is not used.
     shape.x_stride_bytes = args.rows > 1 ? args.ldx * size : 0;
     shape.up_offset_bytes = args.activation == CK_ACTIVATION_SWIGLU ? args.k * size : 0;
@@ -93,12 +94,15 @@ Refusal Int8Quantize::refusal(const Args& args, const Variant& variant) {
     switch (int8_quantize_refusal(row, shape)) {
         case Int8QuantizeRefusal::None:
             break;
+        case Int8QuantizeRefusal::Vectors:
+            if (args.rotate_group != 0) return {"rotate_group is {}, must be 0", args.rotate_group};
+            [[fallthrough]];
         case Int8QuantizeRefusal::Pieces:
             if (shape.activation) return {"activation is {}, must be 0", args.activation};
             if (args.rotate_group > 256) return {"rotate_group is {}, at most 256", args.rotate_group};
             return {"k is {}, must be a multiple of 16 from 256 on", args.k};
         case Int8QuantizeRefusal::Width:
-            return {"k is {}, at most {}", args.k, row.elements};
+            return {"k is {}, at most {}", args.k, int8_quantize_elements(row, size)};
         case Int8QuantizeRefusal::Alignment:
             return refuse_misaligned(row.alignment, {{"x", args.x},
                                                      {"q", args.q},

@@ -11,7 +11,7 @@ struct Int8Quantize {
     using Args = ck_int8_quantize_args;
     static constexpr ck_op id = CK_OP_INT8_QUANTIZE;
     static constexpr const char* cpu_variant = "int8_quantize_cpu";
-    static constexpr const char* metric_names[] = {"rows", "k"};
+    static constexpr const char* metric_names[] = {"m", "k"};
 
     static Status normalise(Args& args);
     static bool empty(const Args& args);

@@ -11,7 +11,7 @@ struct Rotate {
     using Args = ck_rotate_args;
     static constexpr ck_op id = CK_OP_ROTATE;
     static constexpr const char* cpu_variant = "rotate_cpu";
-    static constexpr const char* metric_names[] = {"rows", "k"};
+    static constexpr const char* metric_names[] = {"m", "k"};
     // In place is legal.
     static constexpr const char* may_alias = "x";
     static constexpr const char* alias_of = "y";
