@@ -203,6 +203,23 @@ CK_DEVICE Args arguments_again(const Args& args) {
 #endif
 }
 
+// Kernels that share the device. One that the host launches beside the one before it (LaunchOrder) starts as
+// soon as all workgroups of that one have allowed it or ended. It waits for that kernel's end, and with it
+// for all that it wrote, before it touches what is not constant; of a kernel launched the ordinary way
+// nothing is waited for. So that the end of a kernel still means that all before it have ended, one workgroup
+// at least waits.
+CK_DEVICE void allow_next_kernel() {
+#if CKITCHEN_FEATURE_ptx_grid_wait
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+CK_DEVICE void wait_for_kernel_before() {
+#if CKITCHEN_FEATURE_ptx_grid_wait
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // Barrier that orders accesses to local memory only. A full fence would also wait for the global loads that a
 // main loop keeps in flight across the barrier.
 CK_DEVICE void local_barrier() {

@@ -23,6 +23,8 @@
     void ckitchen_int8_gemm_##name(ckitchen::Int8GemmArgs args) {                          \
         CK_INT8_GEMM_VARIANT(kind, m, n, k, waves_m, waves_n, lds, __VA_ARGS__);           \
         CK_SHARED static ckitchen::Uint32x4 local[(lds) == 0 ? 1 : (lds) / 16];            \
+        ckitchen::wait_for_kernel_before();                                                \
+        ckitchen::allow_next_kernel();                                                     \
         Variant::run(args, (ckitchen::LocalPointer<ckitchen::uint8_t>)local);              \
     }
 #define CK_INT8_GEMM_MAPPED(name, kind, m, n, k, waves_m, waves_n, lds, ...)                             \

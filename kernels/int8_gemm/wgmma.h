@@ -30,7 +30,7 @@ struct Int8GemmRing {
           full(reinterpret_cast<LocalBarrier>(barriers)),
           empty(reinterpret_cast<LocalBarrier>(barriers) + kStages) {}
 
-    // By the whole workgroup.
+    // By the whole workgroup, before it reads what a kernel before this one may have written.
     CK_DEVICE void open() const {
         if (workitem_id() == 0) {
             CK_UNROLL
@@ -41,6 +41,8 @@ struct Int8GemmRing {
             publish_barriers();
         }
         local_barrier();
+        wait_for_kernel_before();
+        allow_next_kernel();
     }
 
     CK_DEVICE LocalPointer<uint8_t> first() const { return tiles + stage * kStageBytes; }

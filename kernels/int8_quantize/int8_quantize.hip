@@ -9,6 +9,7 @@
         static_assert(Int8Quantize_##name::kLocalBytes == (lds),                          \
                       "the row states the local memory that the kernel uses");            \
         CK_SHARED static ckitchen::Uint32x4 local[(lds) / 16];                            \
+        ckitchen::allow_next_kernel();                                                    \
         Int8Quantize_##name::run(args, (ckitchen::LocalPointer<ckitchen::uint8_t>)local); \
     }
 #define CK_INT8_QUANTIZE_EXPAND(condition, ...) CK_INT8_QUANTIZE_KERNEL_##condition(__VA_ARGS__)

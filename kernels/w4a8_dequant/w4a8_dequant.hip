@@ -9,7 +9,10 @@
         static_assert(Variant::kLocalBytes == (lds),                                      \
                       "the row states the local memory that the kernel uses");            \
         CK_SHARED static ckitchen::Uint32x4 local[(lds) / 16];                            \
+        ckitchen::allow_next_kernel();                                                    \
         Variant::run(args, (ckitchen::LocalPointer<ckitchen::uint8_t>)local);             \
+        /* It depends on no kernel before it, but its end means theirs. */                \
+        if (ckitchen::workgroup_id() == 0) ckitchen::wait_for_kernel_before();            \
     }
 #define CK_W4A8_DEQUANT_EXPAND(condition, ...) CK_W4A8_DEQUANT_KERNEL_##condition(__VA_ARGS__)
 #define CK_W4A8_DEQUANT_IF(condition, ...) CK_W4A8_DEQUANT_EXPAND(condition, __VA_ARGS__)

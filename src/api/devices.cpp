@@ -133,15 +133,6 @@ Status load_preferences(bool is_cpu, Preferences& preferences) {
     return Preferences::parse(text, what + "which", preferences);
 }
 
-// Bit of a feature in Target::features.
-uint64_t feature_bit(const char* feature) {
-    const auto names = feature_names();
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if (std::strcmp(names[i], feature) == 0) return uint64_t{1} << i;
-    }
-    return 0;
-}
-
 }  // namespace
 
 int32_t device_count(ck_backend backend, std::string* reason) {
@@ -207,7 +198,7 @@ Status add_variants(ck_context& context) {
             slots.push_back(&context.variants.emplace_back(Variant{entry.op, entry.cpu_variant, nullptr}));
         } else if (entry.device_rows) {
             for (const ops::DeviceRow& row : entry.device_rows()) {
-                if ((features & feature_bit(row.feature)) == 0) continue;
+                if ((features & runtime::feature_bit(row.feature)) == 0) continue;
                 if (row.needs_tiled_a && !env().int8_tiled_a) continue;
                 slots.push_back(&context.variants.emplace_back(Variant{entry.op, row.name, row.row}));
             }

@@ -10,4 +10,8 @@ inline runtime::GpuBackend& gpu(ck_context& context) {
     return static_cast<runtime::GpuBackend&>(*context.backend);
 }
 
+inline const runtime::GpuBackend& gpu(const ck_context& context) {
+    return static_cast<const runtime::GpuBackend&>(*context.backend);
+}
+
 }  // namespace ckitchen::ops

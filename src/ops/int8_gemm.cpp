@@ -58,7 +58,7 @@ Status launch_sum(ck_context& context, const Int8GemmArgs& gemm, uint64_t partia
 }
 
 Status launch_mapped(ck_context& context, const Int8GemmRow& row, const Int8GemmGrid& grid,
-                     const Int8GemmArgs& gemm, void* stream) {
+                     const Int8GemmArgs& gemm, void* stream, runtime::LaunchOrder order) {
     Int8GemmMappedArgs mapped{};
     mapped.gemm = gemm;
     const auto tiles_of = [&](uint64_t operand, int64_t rows, int64_t ld, uint32_t tile_rows) {
@@ -68,10 +68,12 @@ Status launch_mapped(ck_context& context, const Int8GemmRow& row, const Int8Gemm
     const runtime::ByteTiles operands[] = {tiles_of(gemm.a, gemm.m, gemm.lda, row.tile_m),
                                            tiles_of(gemm.b, gemm.n, gemm.ldb, row.tile_n)};
     CK_RETURN_IF_ERROR(gpu(context).describe_tiles(operands, {&mapped.a, &mapped.b}));
-    return gpu(context).launch(row.kernel, grid.groups, grid.threads, &mapped, stream, row.local_bytes);
+    return gpu(context).launch(row.kernel, grid.groups, grid.threads, &mapped, stream, row.local_bytes,
+                               order);
 }
 
-Status launch(ck_context& context, const ck_int8_gemm_args& args, const Variant& variant, void* stream) {
+Status launch(ck_context& context, const ck_int8_gemm_args& args, const Variant& variant, void* stream,
+              runtime::LaunchOrder order) {
     const Int8GemmRow& row = row_of(variant);
     const Int8GemmGrid grid =
         int8_gemm_grid(row, args.m, args.n, context.backend->properties().compute_units);
@@ -82,15 +84,16 @@ Status launch(ck_context& context, const ck_int8_gemm_args& args, const Variant&
     const Int8GemmSplit split = args.workspace ? split_of(context, args, row) : Int8GemmSplit{};
     device.splits = split.splits;
     device.split_k = split.split_k;
-    if (int8_gemm_mapped(row.kind)) return launch_mapped(context, row, grid, device, stream);
-    if (split.splits == 1) return gpu(context).launch(row.kernel, grid.groups, grid.threads, &device, stream);
+    if (int8_gemm_mapped(row.kind)) return launch_mapped(context, row, grid, device, stream, order);
+    if (split.splits == 1)
+        return gpu(context).launch(row.kernel, grid.groups, grid.threads, &device, stream, 0, order);
     DeviceWorkspace workspace(args.workspace);
     Int8GemmArgs parts = device;
     parts.c = workspace.take(partials_bytes(args, split));
     parts.ldc = args.n;
     parts.output_type = kInt8GemmInt32;
     CK_RETURN_IF_ERROR(
-        gpu(context).launch(row.kernel, grid.groups * split.splits, grid.threads, &parts, stream));
+        gpu(context).launch(row.kernel, grid.groups * split.splits, grid.threads, &parts, stream, 0, order));
     return launch_sum(context, device, parts.c, split.splits, stream);
 }
 
@@ -237,8 +240,9 @@ Status Int8Gemm::prepare(ck_context& context, const Args& args, const Variant& v
     return gpu(context).prepare(row_of(variant).kernel);
 }
 
-Status Int8Gemm::run(ck_context& context, const Args& args, const Variant& variant, void* stream) {
-    if (variant.row) return launch(context, args, variant, stream);
+Status Int8Gemm::run(ck_context& context, const Args& args, const Variant& variant, void* stream,
+                     runtime::LaunchOrder order) {
+    if (variant.row) return launch(context, args, variant, stream, order);
     cpu::int8_gemm(cpu_threads(context), args);
     return {};
 }

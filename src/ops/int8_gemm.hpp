@@ -5,6 +5,7 @@
 #include "core/region.hpp"
 #include "int8_gemm/int8_gemm_args.h"
 #include "ops/operator.hpp"
+#include "runtime/driver.hpp"
 
 namespace ckitchen::ops {
 
@@ -44,8 +45,9 @@ struct Int8Gemm {
     static Metrics metrics(const Args& args);
     static Refusal refusal(const Args& args, const Variant& variant, const Int8GemmNames& names = {});
     static Status prepare(ck_context& context, const Args& args, const Variant& variant);
-    // As part of another operator: without a workspace K is not split.
-    static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream);
+    // As part of another operator: without a workspace K is not split; `order` of its first kernel.
+    static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream,
+                      runtime::LaunchOrder order = runtime::LaunchOrder::After);
 };
 
 }  // namespace ckitchen::ops

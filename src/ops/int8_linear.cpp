@@ -110,7 +110,7 @@ Status Int8Linear::run(ck_context& context, const Args& args, const Variant& var
         gemm.workspace_size = Int8Gemm::workspace(context, gemm, variant);
         if (gemm.workspace_size != 0)
             gemm.workspace = static_cast<uint8_t*>(args.workspace) + quantized_bytes(args, variant);
-        return Int8Gemm::run(context, gemm, variant, stream);
+        return Int8Gemm::run(context, gemm, variant, stream, runtime::LaunchOrder::Beside);
     }
     cpu::int8_linear(cpu_threads(context), args);
     return {};

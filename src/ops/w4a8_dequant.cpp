@@ -28,7 +28,8 @@ const W4a8DequantRow& row_of(const Variant& variant) {
     return *static_cast<const W4a8DequantRow*>(variant.row);
 }
 
-Status launch(ck_context& context, const ck_w4a8_dequant_args& args, const Variant& variant, void* stream) {
+Status launch(ck_context& context, const ck_w4a8_dequant_args& args, const Variant& variant, void* stream,
+              runtime::LaunchOrder order) {
     const W4a8DequantRow& row = row_of(variant);
     const bool by_tables = args.out_dtype == CK_I8 && args.s_rel_dtype == CK_F8_E4M3 && args.group % 16 == 0;
     const WaveGrid grid =
@@ -58,7 +59,7 @@ Status launch(ck_context& context, const ck_w4a8_dequant_args& args, const Varia
     device.rotate_factor = rotation_factor(args.rotate_group);
     device.groups = w4a8_groups(static_cast<uint32_t>(args.group));
     default_levels(args.layout, device.levels);
-    return gpu(context).launch(row.kernel, grid.groups, grid.threads, &device, stream);
+    return gpu(context).launch(row.kernel, grid.groups, grid.threads, &device, stream, 0, order);
 }
 
 }  // namespace
@@ -119,8 +120,9 @@ Status W4a8Dequant::prepare(ck_context& context, const Args&, const Variant& var
     return gpu(context).prepare(row_of(variant).kernel);
 }
 
-Status W4a8Dequant::run(ck_context& context, const Args& args, const Variant& variant, void* stream) {
-    if (variant.row) return launch(context, args, variant, stream);
+Status W4a8Dequant::run(ck_context& context, const Args& args, const Variant& variant, void* stream,
+                        runtime::LaunchOrder order) {
+    if (variant.row) return launch(context, args, variant, stream, order);
     Args full = args;
     if (!full.codebook) full.codebook = kDefaultCodebook;
     cpu::w4a8_dequant(cpu_threads(context), full);

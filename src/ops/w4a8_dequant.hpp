@@ -4,6 +4,7 @@
 #include "core/context.hpp"
 #include "core/region.hpp"
 #include "ops/operator.hpp"
+#include "runtime/driver.hpp"
 
 namespace ckitchen::ops {
 
@@ -20,7 +21,8 @@ struct W4a8Dequant {
     static Metrics metrics(const Args& args);
     static Refusal refusal(const Args& args, const Variant& variant);
     static Status prepare(ck_context& context, const Args& args, const Variant& variant);
-    static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream);
+    static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream,
+                      runtime::LaunchOrder order = runtime::LaunchOrder::After);
 };
 
 }  // namespace ckitchen::ops

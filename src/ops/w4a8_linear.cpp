@@ -21,6 +21,8 @@
 namespace ckitchen::ops {
 namespace {
 
+using runtime::LaunchOrder;
+
 // The rows that decode the weight in registers, then the INT8 GEMM's, for a decoded weight, under this
 // operator's name.
 constexpr auto kRows = [] {
@@ -58,10 +60,15 @@ bool has_correction(const ck_w4a8_linear_args& args) {
     return args.layout == CK_W4A8_ASYMMETRIC && args.k > 0;
 }
 
-// The quantized activation, a part of the weight's columns decoded (not where that happens in registers),
-// and, with a correction, what it needs.
+// Is a part decoded while the one before it is still multiplied? A correction stands between the two.
+bool decodes_ahead(const ck_context& context, const ck_w4a8_linear_args& args) {
+    return gpu(context).launches_beside() && !has_correction(args);
+}
+
+// The quantized activation, parts of the weight's columns decoded (not where that happens in registers), and,
+// with a correction, what it needs.
 struct LinearWorkspace {
-    LinearWorkspace(DeviceWorkspace& workspace, const ck_w4a8_linear_args& args, bool packed)
+    LinearWorkspace(DeviceWorkspace& workspace, const ck_w4a8_linear_args& args, bool packed, bool ahead)
         : ld((args.k + 15) / 16 * 16) {
         // A float32 output holds the values before their correction itself.
         const bool has_values = has_correction(args) && args.out_dtype != CK_F32;
@@ -73,24 +80,33 @@ struct LinearWorkspace {
         const auto columns = static_cast<uint64_t>(chunk);
         scale = workspace.take(m * sizeof(float));
         q = workspace.take(m * static_cast<uint64_t>(ld));
-        if (!packed) decoded = workspace.take(columns * static_cast<uint64_t>(ld));
+        if (!packed) {
+            const uint64_t bytes = columns * static_cast<uint64_t>(ld);
+            decoded[0] = workspace.take(bytes);
+            decoded[1] = ahead && chunk < args.n ? workspace.take(bytes) : decoded[0];
+        }
         if (!has_correction(args)) return;
         sums = workspace.take(m * static_cast<uint64_t>(args.k / args.group) * sizeof(float));
         if (has_values) values = workspace.take(m * columns * sizeof(float));
     }
 
+    // Where the part that begins at column `first` is decoded to.
+    uint64_t decoded_part(int64_t first) const { return decoded[first / chunk % 2]; }
+    // The part before it, if there is one, may still be multiplied.
+    bool decodes_beside(int64_t first) const { return first == 0 || decoded[0] != decoded[1]; }
+
     int64_t ld;     // of q and of the decoded weight
     int64_t chunk;  // columns computed at a time
     uint64_t scale = 0;
     uint64_t q = 0;
-    uint64_t decoded = 0;
+    uint64_t decoded[2] = {};
     uint64_t sums = 0;
     uint64_t values = 0;
 };
 
-LinearWorkspace workspace_of(const ck_w4a8_linear_args& args, bool packed) {
+LinearWorkspace workspace_of(const ck_w4a8_linear_args& args, bool packed, bool ahead) {
     DeviceWorkspace workspace(args.workspace);
-    return {workspace, args, packed};
+    return {workspace, args, packed, ahead};
 }
 
 // Element `index` of an array that may be absent.
@@ -120,7 +136,7 @@ ck_w4a8_dequant_args dequant_part(const ck_w4a8_linear_args& args, const LinearW
     part.s_rel = at(args.s_rel, first * args.ld_s_rel, dtype_size(args.s_rel_dtype));
     part.ld_s_rel = args.ld_s_rel;
     part.codebook = args.codebook;
-    part.out = reinterpret_cast<void*>(workspace.decoded);
+    part.out = reinterpret_cast<void*>(workspace.decoded_part(first));
     part.ldo = workspace.ld;
     return part;
 }
@@ -130,7 +146,7 @@ ck_int8_gemm_args gemm_part(const ck_w4a8_linear_args& args, const LinearWorkspa
     ck_int8_gemm_args part = linear_gemm_args(args, reinterpret_cast<const int8_t*>(workspace.q),
                                               workspace.ld, reinterpret_cast<const float*>(workspace.scale));
     part.n = count;
-    part.b = reinterpret_cast<const int8_t*>(workspace.decoded);
+    part.b = reinterpret_cast<const int8_t*>(workspace.decoded_part(first));
     part.ldb = workspace.ld;
     part.scale_b = at(args.s_channel, first, sizeof(float));
     part.scale_b_mode = CK_SCALE_VECTOR;
@@ -207,13 +223,16 @@ Status run_product(ck_context& context, const ck_w4a8_linear_args& args, const L
         const ck_w4a8_dequant_args dequant = dequant_part(args, workspace, first, count);
         const Variant* decoder = nullptr;
         CK_RETURN_IF_ERROR(Call<W4a8Dequant>::choose_part(context, dequant, decoder));
-        CK_RETURN_IF_ERROR(W4a8Dequant::run(context, dequant, *decoder, stream));
+        const LaunchOrder order = workspace.decodes_beside(first) ? LaunchOrder::Beside : LaunchOrder::After;
+        CK_RETURN_IF_ERROR(W4a8Dequant::run(context, dequant, *decoder, stream, order));
     }
-    return Int8Gemm::run(context, gemm_part(args, workspace, first, count), variant, stream);
+    return Int8Gemm::run(context, gemm_part(args, workspace, first, count), variant, stream,
+                         LaunchOrder::Beside);
 }
 
 Status run_parts(ck_context& context, const ck_w4a8_linear_args& args, const Variant& variant, void* stream) {
-    const LinearWorkspace workspace = workspace_of(args, packed_row(variant) != nullptr);
+    const LinearWorkspace workspace =
+        workspace_of(args, packed_row(variant) != nullptr, decodes_ahead(context, args));
     CK_RETURN_IF_ERROR(run_quantizer(context, quantize_part(args, workspace), false, stream));
     if (has_correction(args)) {
         W4a8LinearArgs sums = correct_part(args, workspace, 0, workspace.chunk);
@@ -234,7 +253,7 @@ Status run_parts(ck_context& context, const ck_w4a8_linear_args& args, const Var
 constexpr Int8GemmNames kNames{.c = "y", .scale_b = "s_channel"};
 
 Refusal packed_refusal(const ck_w4a8_linear_args& args, const W4a8GemvRow& row) {
-    const LinearWorkspace workspace = workspace_of(args, true);
+    const LinearWorkspace workspace = workspace_of(args, true, false);
     W4a8GemvShape shape;
     shape.packed = address(args.packed);
     shape.ld_packed = args.ld_packed;
@@ -289,10 +308,11 @@ void W4a8Linear::regions(const Args& args, Regions& regions) {
     linear_output(args, regions);
 }
 
-uint64_t W4a8Linear::workspace(const ck_context&, const Args& args, const Variant& variant) {
+uint64_t W4a8Linear::workspace(const ck_context& context, const Args& args, const Variant& variant) {
     if (!variant.row) return cpu::w4a8_linear_workspace(args);
     DeviceWorkspace workspace(nullptr);
-    const LinearWorkspace parts(workspace, args, packed_row(variant) != nullptr);
+    const LinearWorkspace parts(workspace, args, packed_row(variant) != nullptr,
+                                decodes_ahead(context, args));
     return workspace.needed();
 }
 
@@ -303,20 +323,20 @@ std::span<const DeviceRow> W4a8Linear::device_rows() {
 // Those of the products that run, of as many columns as are decoded at a time.
 Metrics W4a8Linear::metrics(const Args& args) {
     if (empty(args)) return {args.m, args.n, args.k, 0};
-    const LinearWorkspace workspace = workspace_of(args, false);
+    const LinearWorkspace workspace = workspace_of(args, false, false);
     return Int8Gemm::metrics(gemm_part(args, workspace, 0, workspace.chunk));
 }
 
 Refusal W4a8Linear::refusal(const Args& args, const Variant& variant) {
     if (empty(args)) return {};
     if (const W4a8GemvRow* row = packed_row(variant)) return packed_refusal(args, *row);
-    const LinearWorkspace workspace = workspace_of(args, false);
+    const LinearWorkspace workspace = workspace_of(args, false, false);
     return Int8Gemm::refusal(gemm_part(args, workspace, 0, workspace.chunk), variant, kNames);
 }
 
 Status W4a8Linear::prepare(ck_context& context, const Args& args, const Variant& variant) {
     const W4a8GemvRow* packed = packed_row(variant);
-    const LinearWorkspace workspace = workspace_of(args, packed != nullptr);
+    const LinearWorkspace workspace = workspace_of(args, packed != nullptr, decodes_ahead(context, args));
     CK_RETURN_IF_ERROR(prepare_quantizer(context, quantize_part(args, workspace)));
     if (has_correction(args)) {
         for (const W4a8LinearKind kind : {W4a8LinearKind::Sums, W4a8LinearKind::Correct})

@@ -43,6 +43,29 @@ constexpr int kMapZeroOutside = 0;
 
 using DevicePointer = uint64_t;
 
+// Of cuLaunchKernelEx: the kernel may start when the one before it allows it.
+constexpr int kLaunchAttributeBeside = 6;
+// From 12.3 on a graph has edges of that kind too.
+constexpr int kBesideVersion = 12030;
+
+struct LaunchAttribute {
+    int id;
+    int unused;
+    int value;
+    char rest[60];
+};
+
+struct LaunchConfig {
+    unsigned groups[3];
+    unsigned threads[3];
+    unsigned dynamic_bytes;
+    void* stream;
+    LaunchAttribute* attributes;
+    unsigned attribute_count;
+};
+static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56,
+              "CUlaunchAttribute, CUlaunchConfig");
+
 struct CudaApi {
     int (*Init)(unsigned);
     int (*DriverGetVersion)(int*);
@@ -78,6 +101,8 @@ struct CudaApi {
     // From driver 12.0 on, as the code that needs it.
     int (*TensorMapEncodeTiled)(void*, int, unsigned, void*, const uint64_t*, const uint64_t*,
                                 const uint32_t*, const uint32_t*, int, int, int, int);
+    // From driver 11.8 on; without it no kernel starts beside another.
+    int (*LaunchKernelEx)(const LaunchConfig*, void*, void**, void**);
 };
 
 class CudaDriver final : public Driver {
@@ -93,6 +118,7 @@ class CudaDriver final : public Driver {
         int version = 0;
         if (const int rc = driver->cu_.DriverGetVersion(&version); rc != kSuccess)
             return driver->failure(rc, "cuDriverGetVersion");
+        driver->launches_beside_ = driver->cu_.LaunchKernelEx && version >= kBesideVersion;
         driver->description_ =
             format_text("CUDA driver {}.{} ({})",
                         fmt::make_format_args(version / 1000, version / 10 % 100, driver->library_.path()));
@@ -171,9 +197,17 @@ class CudaDriver final : public Driver {
                      "cuFuncSetAttribute");
     }
 
+    bool launches_beside() const override { return launches_beside_; }
+
     Status launch(Function function, uint32_t groups, uint32_t threads, uint32_t dynamic_bytes,
-                  const void* args, void* stream) override {
+                  const void* args, void* stream, LaunchOrder order) override {
         void* parameters[] = {const_cast<void*>(args)};
+        if (order == LaunchOrder::Beside) {
+            LaunchAttribute beside{kLaunchAttributeBeside, 0, 1, {}};
+            const LaunchConfig config{{groups, 1, 1}, {threads, 1, 1}, dynamic_bytes, stream, &beside, 1};
+            const int rc = cu_.LaunchKernelEx(&config, function, parameters, nullptr);
+            return rc == kSuccess ? Status() : failure(rc, "cuLaunchKernelEx");
+        }
         const int rc = cu_.LaunchKernel(function, groups, 1, 1, threads, 1, 1, dynamic_bytes, stream,
                                         parameters, nullptr);
         return rc == kSuccess ? Status() : failure(rc, "cuLaunchKernel");
@@ -292,6 +326,7 @@ class CudaDriver final : public Driver {
         need("cuGetErrorName", cu_.GetErrorName);
         need("cuGetErrorString", cu_.GetErrorString);
         library_.load("cuTensorMapEncodeTiled", cu_.TensorMapEncodeTiled);
+        library_.load("cuLaunchKernelEx", cu_.LaunchKernelEx);
         if (missing)
             return error(CK_ERROR_NO_RUNTIME, "{} has no {}: not a CUDA driver that this library can use",
                          library_.path(), missing);
@@ -337,6 +372,7 @@ class CudaDriver final : public Driver {
 
     Library library_;
     CudaApi cu_{};
+    bool launches_beside_ = false;
     std::string description_;
     std::mutex mutex_;
     std::vector<void*> contexts_;

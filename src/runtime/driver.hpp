@@ -38,6 +38,13 @@ struct ByteTiles {
 using Module = void*;
 using Function = void*;
 
+// When a kernel may start.
+enum class LaunchOrder : uint8_t {
+    After,   // when all that is before it in the stream has ended
+    Beside,  // when the kernel before it, one of ours, allows it (allow_next_kernel); it waits for the end
+             // itself
+};
+
 // Thread-safe. Handles stay valid until the process ends: nothing is ever unloaded.
 class Driver {
   public:
@@ -65,10 +72,12 @@ class Driver {
     // The device is current in all of the following. The image stays alive as long as the process.
     virtual Status load_module(const void* image, std::size_t size, Module& module) = 0;
     virtual Status get_function(Module module, const char* name, Function& function) = 0;
+    // Does `launch` know LaunchOrder::Beside, in captures too?
+    virtual bool launches_beside() const = 0;
     // One by-value argument struct; `dynamic_bytes` of shared memory besides the static. Sizes of y and z
     // are 1.
     virtual Status launch(Function function, uint32_t groups, uint32_t threads, uint32_t dynamic_bytes,
-                          const void* args, void* stream) = 0;
+                          const void* args, void* stream, LaunchOrder order) = 0;
     // Writes the 128 bytes of a tensor map with the 128-byte swizzle.
     virtual Status describe_tiles(const ByteTiles& tiles, void* map) = 0;
 

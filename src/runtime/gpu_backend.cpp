@@ -69,6 +69,7 @@ GpuDevice::GpuDevice(Driver& driver, int ordinal, const DeviceFacts& facts)
     target_ = choose_target(facts);
     if (target_ && has_code(target_->name)) {
         copy_text(properties_.features, feature_list(target_->features));
+        launches_beside_ = driver.launches_beside() && (features() & feature_bit("ptx_grid_wait")) != 0;
         return;
     }
     std::string why =
@@ -205,7 +206,8 @@ Status GpuBackend::refuse_capture(const char* what, void* stream) {
 }
 
 Status GpuBackend::launch(const char* kernel, uint32_t groups, uint32_t threads, const void* args,
-                          void* stream, uint32_t dynamic_bytes) {
+                          void* stream, uint32_t dynamic_bytes, LaunchOrder order) {
+    if (!device_.launches_beside()) order = LaunchOrder::After;
     return on_device([&]() -> Status {
         Function function = device_.find(kernel);
         if (!function) {
@@ -219,7 +221,7 @@ Status GpuBackend::launch(const char* kernel, uint32_t groups, uint32_t threads,
             return error(CK_ERROR_NOT_PREPARED,
                          "{} does not record launches in a capture: HIP 5.3 or newer does",
                          device_.driver().description());
-        return device_.driver().launch(function, groups, threads, dynamic_bytes, args, stream);
+        return device_.driver().launch(function, groups, threads, dynamic_bytes, args, stream, order);
     });
 }
 

@@ -25,6 +25,8 @@ class GpuDevice {
     // Features of the target that was chosen, as in Target::features; 0 when unusable.
     uint64_t features() const { return target_ ? target_->features : 0; }
     const std::string& preference_key() const { return preference_key_; }
+    // Can both the driver and the kernels do it?
+    bool launches_beside() const { return launches_beside_; }
 
     // Loaded kernels are found without a lock. `kernel` is static text, compared by address.
     Function find(const char* kernel) const;
@@ -44,6 +46,7 @@ class GpuDevice {
     const int ordinal_;
     const Target* target_ = nullptr;
     bool compiled_ = false;  // no code is built in: the runtime's compiler makes it, an operator at a time
+    bool launches_beside_ = false;
     std::string preference_key_;
     ck_device_properties properties_{};
     std::mutex mutex_;
@@ -61,9 +64,10 @@ class GpuBackend final : public Backend {
     GpuDevice& device() { return device_; }
 
     // Launches a kernel of this library with its argument struct on the caller's stream, with dynamic shared
-    // memory where the kernel has any.
+    // memory where the kernel has any. `order` other than After only behind a kernel of the same operator
+    // call.
     Status launch(const char* kernel, uint32_t groups, uint32_t threads, const void* args, void* stream,
-                  uint32_t dynamic_bytes = 0);
+                  uint32_t dynamic_bytes = 0, LaunchOrder order = LaunchOrder::After);
     // Writes a tensor map for each of the matrices: see Driver.
     template <std::size_t kCount>
     Status describe_tiles(const ByteTiles (&tiles)[kCount], void* const (&maps)[kCount]) {
@@ -74,6 +78,7 @@ class GpuBackend final : public Backend {
     // An error while the stream captures, for what a capture cannot record; `what` is its name.
     Status check_not_capturing(const char* what, void* stream);
 
+    bool launches_beside() const { return device_.launches_beside(); }
     const ck_device_properties& properties() const override { return device_.properties(); }
     Status check() const override;
     Status allocate(uint64_t bytes, void** pointer) override;

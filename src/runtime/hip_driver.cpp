@@ -152,8 +152,10 @@ class HipDriver final : public Driver {
         return check(hip_.ModuleGetFunction(&function, module, name), "hipModuleGetFunction");
     }
 
+    bool launches_beside() const override { return false; }
+
     Status launch(Function function, uint32_t groups, uint32_t threads, uint32_t dynamic_bytes,
-                  const void* args, void* stream) override {
+                  const void* args, void* stream, LaunchOrder) override {
         void* parameters[] = {const_cast<void*>(args)};
         const int rc = hip_.ModuleLaunchKernel(function, groups, 1, 1, threads, 1, 1, dynamic_bytes, stream,
                                                parameters, nullptr);

@@ -88,6 +88,14 @@ Status check_code_object_dir() {
                  "environment variable CKITCHEN_CODE_OBJECT_DIR is '{}', which is no folder", folder);
 }
 
+uint64_t feature_bit(const char* feature) {
+    const auto names = feature_names();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (std::strcmp(names[i], feature) == 0) return uint64_t{1} << i;
+    }
+    return 0;
+}
+
 bool has_code(const std::string& target) {
     const auto embedded = embedded_objects();
     if (std::any_of(embedded.begin(), embedded.end(),

@@ -19,6 +19,9 @@ struct CodeImage {
 // CKITCHEN_CODE_OBJECT_DIR, when it is set, must be a folder.
 Status check_code_object_dir();
 
+// Bit of a feature in Target::features, 0 for an unknown one.
+uint64_t feature_bit(const char* feature);
+
 // Is there code for a target at all?
 bool has_code(const std::string& target);
 

@@ -1,6 +1,6 @@
 """Times the W4A8 operators and the linears on one CUDA or ROCm device, with events.
 
-    compare_w4a8.py --library build/release/src/libckitchen.so [--rounds 30] [--only requantize|many|few]
+    compare_w4a8.py --library build/release/src/libckitchen.so [--rounds 30] [--only requantize|many|middle|few]
 
 Weights and activations are random normal numbers in bfloat16, groups of 16, e4m3 scales; medians of events around single calls, the
 operators of a line taken in turn. Requantization: rotated input, and raw input with a rotation by 256. Linears: the whole call, the
@@ -119,7 +119,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", required=True)
     parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--only", choices=("requantize", "many", "few"), help="requantization, linears on many or on few rows")
+    parser.add_argument("--only", choices=("requantize", "many", "middle", "few"),
+                        help="requantization, linears on many, on 64 to 2048 or on few rows")
     options = parser.parse_args()
     if torch is None:
         parser.error("PyTorch is needed")
@@ -137,9 +138,10 @@ def main():
             kept.append(outputs)
         report(f"{n}x{k}", measure(calls, options.rounds), "requantize", variants)
 
-    for m, n, k in ((12544, 9216, 3072), (30000, 21504, 5376), (1, 9216, 3072), (1, 28672, 5376), (2, 28672, 5376),
+    middle = [(m, n, k) for n, k in ((9216, 3072), (28672, 5376)) for m in (64, 128, 256, 512, 1024, 2048)]
+    for m, n, k in ((12544, 9216, 3072), (30000, 21504, 5376), *middle, (1, 9216, 3072), (1, 28672, 5376), (2, 28672, 5376),
                     (4, 28672, 5376), (8, 9216, 3072), (8, 28672, 5376)):
-        if options.only not in (None, "few" if m <= 8 else "many"):
+        if options.only not in (None, "few" if m <= 8 else "many" if m > 2048 else "middle"):
             continue
         x = torch.randn((m, k), device="cuda").bfloat16()
         y, bias = empty((m, n), torch.bfloat16), torch.randn(n, device="cuda").bfloat16()
