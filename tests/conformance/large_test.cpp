@@ -7,6 +7,9 @@ namespace {
 
 constexpr int64_t kFar = (int64_t{1} << 31) + 12;  // elements
 
+// The most that one dimension of a launch grid takes everywhere, and more.
+constexpr int64_t kBeyondOneDimension[] = {65535, 65536, 131073};
+
 // On the CPU the memory between the rows is never touched, so it costs nothing; a device needs all of it.
 
 bool has_room(const Case& which) {
@@ -172,7 +175,7 @@ TEST_CASE("na3d with strides beyond 2^31 elements", "[large][na3d]") {
 
 // Equal rows make the first and the last one equal; the reference has computed both.
 TEST_CASE("row counts beyond 65535", "[large][int8_quantize][rotate][full]") {
-    for (const int64_t rows : {65535, 65536, 131073}) {
+    for (const int64_t rows : kBeyondOneDimension) {
         const int64_t k = device().is_simulated() ? 16 : 256;
         const int32_t group = device().is_simulated() ? 16 : 256;
         check(make_case(
@@ -228,7 +231,7 @@ TEST_CASE("more rows than workgroups", "[large][int8_quantize][rotate][int8_erro
 }
 
 TEST_CASE("weights of more than 65535 rows", "[large][w4a8_requant][w4a8_dequant][full]") {
-    for (const int64_t rows : {65535, 65536, 131073}) {
+    for (const int64_t rows : kBeyondOneDimension) {
         check(make_case([&](ck_w4a8_requant_args& args) {
             args.dtype = CK_BF16;
             args.n = rows;
@@ -249,7 +252,7 @@ TEST_CASE("weights of more than 65535 rows", "[large][w4a8_requant][w4a8_dequant
 // A product's longer side goes over 65535, as rows and as columns.
 template <typename Problem, typename Set>
 void check_long_products(Set set) {
-    for (const int64_t many : {65535, 65536, 131073})
+    for (const int64_t many : kBeyondOneDimension)
         for (const bool tall : {false, true})
             check(make_case([&](Problem& args) {
                 args.m = tall ? many : 3;

@@ -50,13 +50,15 @@ bool is_gfx12(const Wave& w) {
 
 /// gfx11 wants the upper half-wave to repeat the lower one in A and B.
 void check_duplicated(const Wave& w, const Operand& o, const char* name) {
-    u32 different[kTile] = {}, any = 0;
+#if defined(__AVX2__)
+    __m256i different = _mm256_setzero_si256();
     for (int r = 0; r < o.words; ++r) {
-        const u32* v = w.v[o.reg + r].data();
-        for (int l = 0; l < kTile; ++l) different[l] |= v[l] ^ v[l + kTile];
+        const auto* v = reinterpret_cast<const __m256i*>(w.v[o.reg + r].data());
+        different = _mm256_or_si256(different, _mm256_xor_si256(v[0], v[2]));
+        different = _mm256_or_si256(different, _mm256_xor_si256(v[1], v[3]));
     }
-    for (const u32 bits : different) any |= bits;
-    if (!any) return;
+    if (_mm256_testz_si256(different, different)) return;
+#endif
     for (int r = 0; r < o.words; ++r) {
         const u32* v = w.v[o.reg + r].data();
         for (int l = 0; l < kTile; ++l)
@@ -67,16 +69,33 @@ void check_duplicated(const Wave& w, const Operand& o, const char* name) {
     }
 }
 
-/// Packed dwords of operand A or B: row (or column) i, dword index d along K.
+/// Packed dwords along K, each a row of the 16 rows of A or columns of B.
 template <int kDwords>
-void gather_dwords(const Wave& w, const Operand& o, u32 (&out)[kDwords][kTile]) {
+struct DwordRows {
+    const u32* at[kDwords];
+    const u32*& operator[](int d) { return at[d]; }
+    const u32* operator[](int d) const { return at[d]; }
+    Packed data() const { return at; }
+};
+
+/// Where operand A or B has them.
+template <int kDwords>
+DwordRows<kDwords> dwords_of(const Wave& w, const Operand& o) {
+    DwordRows<kDwords> rows;
     if (is_gfx12(w)) {
         constexpr int kHalf = kDwords / 2;
-        for (int d = 0; d < kDwords; ++d)
-            std::memcpy(out[d], w.v[o.reg + d % kHalf].data() + kTile * (d / kHalf), sizeof out[d]);
+        for (int d = 0; d < kDwords; ++d) rows[d] = w.v[o.reg + d % kHalf].data() + kTile * (d / kHalf);
     } else {
-        for (int d = 0; d < kDwords; ++d) std::memcpy(out[d], w.v[o.reg + d].data(), sizeof out[d]);
+        for (int d = 0; d < kDwords; ++d) rows[d] = w.v[o.reg + d].data();
     }
+    return rows;
+}
+
+template <int kDwords>
+DwordRows<kDwords> rows_of(const u32 (&m)[kDwords][kTile]) {
+    DwordRows<kDwords> rows;
+    for (int d = 0; d < kDwords; ++d) rows[d] = m[d];
+    return rows;
 }
 
 constexpr u32 kRowsGfx11[] = {0, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240};
@@ -91,23 +110,22 @@ struct alignas(64) Tile {
 };
 
 /// Signs of 16-bit elements: neg_lo and neg_hi negate the even and the odd ones.
-template <int kDwords>
-void negate_elements(const Inst& inst, int index, u32 (&m)[kDwords][kTile]) {
-    const u32 flip = (inst.neg_lo >> index & 1 ? 0x8000u : 0) | (inst.neg_hi >> index & 1 ? 0x80000000u : 0);
-    if (!flip) return;
-    for (auto& row : m)
-        for (u32& v : row) v ^= flip;
+u32 negated_bits(const Inst& inst, int index) {
+    return (inst.neg_lo >> index & 1 ? 0x8000u : 0) | (inst.neg_hi >> index & 1 ? 0x80000000u : 0);
 }
 
-/// A and B of one instruction as dense dwords along K.
+/// A and B of one instruction as dense dwords along K: where they lie in the registers, or changed copies.
 template <int kBits, int kDepth, bool kSparse>
 struct Factors {
     static constexpr int kDwords = kDepth * kBits / 32;
-    alignas(64) u32 a[kDwords][kTile];
-    alignas(64) u32 b[kDwords][kTile];
+    DwordRows<kDwords> a, b;
     // Second elements whose index is that of the first: the two products add up.
-    alignas(64) u32 again[kDwords][kTile];
+    DwordRows<kDwords> again;
     bool twice = false;
+
+    Factors() = default;
+    Factors(const Factors&) = delete;
+    Factors& operator=(const Factors&) = delete;
 
     void load(const Wave& w, const Inst& inst, bool floating) {
         check_exec(w);
@@ -115,24 +133,33 @@ struct Factors {
             check_duplicated(w, inst.src[0], "A");
             check_duplicated(w, inst.src[1], "B");
         }
-        gather_dwords(w, inst.src[1], b);
-        if (floating && kBits == 16) negate_elements(inst, 1, b);
+        const bool signs = floating && kBits == 16;
+        b = dwords_of<kDwords>(w, inst.src[1]);
+        // A second product reads B after the first may have written over its registers.
+        if (kSparse || (signs && negated_bits(inst, 1)))
+            b = changed(b, signs ? negated_bits(inst, 1) : 0, b_copy_);
         if constexpr (kSparse) {
             u32 kept[kDwords / 2][kTile];
-            gather_dwords(w, inst.src[0], kept);
-            if (floating && kBits == 16) negate_elements(inst, 0, kept);
+            changed(dwords_of<kDwords / 2>(w, inst.src[0]), signs ? negated_bits(inst, 0) : 0, kept);
             expand(kept, w.v[inst.src[2].reg].data(), inst.extra ? 16 : 0);
         } else {
-            gather_dwords(w, inst.src[0], a);
-            if (floating && kBits == 16) negate_elements(inst, 0, a);
+            a = dwords_of<kDwords>(w, inst.src[0]);
+            if (signs && negated_bits(inst, 0)) a = changed(a, negated_bits(inst, 0), a_copy_);
         }
     }
 
   private:
+    template <int kCount>
+    static DwordRows<kCount> changed(const DwordRows<kCount>& from, u32 flip, u32 (&to)[kCount][kTile]) {
+        for (int d = 0; d < kCount; ++d)
+            for (int i = 0; i < kTile; ++i) to[d][i] = from[d][i] ^ flip;
+        return rows_of(to);
+    }
+
     void expand(const u32 (&kept)[kDwords / 2][kTile], const u32* index, int shift) {
         constexpr int kPer = 32 / kBits, kHalfDepth = kDepth / 2;
         constexpr u32 kMask = (1u << kBits) - 1;
-        std::memset(a, 0, sizeof a);
+        std::memset(a_copy_, 0, sizeof a_copy_);
         for (int half = 0; half < 2; ++half)
             for (int i = 0; i < kTile; ++i) {
                 const u32 positions = index[kTile * half + i] >> shift;
@@ -141,23 +168,29 @@ struct Factors {
                         kept[half * kDwords / 4 + n / kPer][i] >> (kBits * (n % kPer)) & kMask;
                     const int k = kHalfDepth * half + n / 2 * 4 + static_cast<int>(positions >> (2 * n) & 3);
                     const u32 first = positions >> (2 * (n & ~1)) & 3, own = positions >> (2 * n) & 3;
-                    auto* m = a;
+                    auto* m = a_copy_;
                     if (n % 2 && own == first) {
-                        if (!twice) std::memset(again, 0, sizeof again);
+                        if (!twice) std::memset(again_copy_, 0, sizeof again_copy_);
                         twice = true;
-                        m = again;
+                        m = again_copy_;
                     }
                     m[k / kPer][i] |= element << (kBits * (k % kPer));
                 }
             }
+        a = rows_of(a_copy_);
+        again = rows_of(again_copy_);
     }
+
+    alignas(64) u32 a_copy_[kDwords][kTile];
+    alignas(64) u32 b_copy_[kDwords][kTile];
+    alignas(64) u32 again_copy_[kDwords][kTile];
 };
 
 // ---- integers ----
 
 /// Four-bit elements along K as bytes.
 template <int kDwords>
-void widen_bytes(const u32 (&in)[kDwords][kTile], bool is_signed, u32 (&out)[2 * kDwords][kTile]) {
+void widen_bytes(const DwordRows<kDwords>& in, bool is_signed, u32 (&out)[2 * kDwords][kTile]) {
     for (int d = 0; d < kDwords; ++d)
         for (int half = 0; half < 2; ++half)
             for (int i = 0; i < kTile; ++i) {
@@ -178,15 +211,15 @@ void saturate_row(const u32* c, const u32* product, u32* d) {
 
 /// d = m * b + c with elements of 4 or 8 bits.
 template <int kBits, int kDwords>
-void multiply_integers(const u32 (&m)[kDwords][kTile], const u32 (&b)[kDwords][kTile], bool signed_a,
-                       bool signed_b, const Rows<const u32>& c, const Rows<u32>& d) {
+void multiply_integers(const DwordRows<kDwords>& m, const DwordRows<kDwords>& b, bool signed_a, bool signed_b,
+                       const Rows<const u32>& c, const Rows<u32>& d) {
     if constexpr (kBits == 8) {
-        multiply_bytes(m, b, kDwords, signed_a, signed_b, c, d);
+        multiply_bytes(m.data(), b.data(), kDwords, signed_a, signed_b, c, d);
     } else {
         alignas(64) u32 m8[2 * kDwords][kTile], b8[2 * kDwords][kTile];
         widen_bytes(m, signed_a, m8);
         widen_bytes(b, signed_b, b8);
-        multiply_bytes(m8, b8, 2 * kDwords, signed_a, signed_b, c, d);
+        multiply_bytes(rows_of(m8).data(), rows_of(b8).data(), 2 * kDwords, signed_a, signed_b, c, d);
     }
 }
 
@@ -228,10 +261,7 @@ inline u32 decode_element(u32 v) {
     if constexpr (kElement == Element::kF16) {
         return widen_float<5, 10, true>(v & 0xffffu);
     } else if constexpr (kElement == Element::kBf16) {
-        // The matrix unit is expected to flush bfloat16 denormals, as the dot instructions are documented to
-        // do.
-        const u32 bits = v << 16;
-        return bits & 0x7f800000u ? bits : bits & 0x80000000u;
+        return flush_bfloat(v << 16);
     } else if constexpr (kElement == Element::kFp8) {
         return widen_float<4, 3, false>(v & 0xffu);
     } else {
@@ -241,27 +271,17 @@ inline u32 decode_element(u32 v) {
 
 /// Packed dwords to float32, out[k][i].
 template <Element kElement, int kDwords>
-void decode_matrix(const u32 (&in)[kDwords][kTile], float (*out)[kTile]) {
-    constexpr int kBits = element_bits(kElement), kPer = 32 / kBits;
-#if defined(__AVX2__) && defined(__F16C__)
+void decode_matrix(const DwordRows<kDwords>& in, float (*out)[kTile]) {
     if constexpr (kElement == Element::kF16) {
-        const __m256i low = _mm256_set1_epi32(0xffff);
+        decode_halves(in.data(), kDwords, out);
+    } else if constexpr (kElement == Element::kBf16) {
+        decode_bfloats(in.data(), kDwords, out);
+    } else {
         for (int d = 0; d < kDwords; ++d)
-            for (int i = 0; i < kTile; i += 8) {
-                const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in[d] + i));
-                const __m256i both = _mm256_permute4x64_epi64(
-                    _mm256_packus_epi32(_mm256_and_si256(v, low), _mm256_srli_epi32(v, 16)), 0xd8);
-                _mm256_storeu_ps(out[2 * d] + i, _mm256_cvtph_ps(_mm256_castsi256_si128(both)));
-                _mm256_storeu_ps(out[2 * d + 1] + i, _mm256_cvtph_ps(_mm256_extracti128_si256(both, 1)));
-            }
-        return;
+            for (int e = 0; e < 4; ++e)
+                for (int i = 0; i < kTile; ++i)
+                    out[4 * d + e][i] = std::bit_cast<float>(decode_element<kElement>(in[d][i] >> (8 * e)));
     }
-#endif
-    for (int d = 0; d < kDwords; ++d)
-        for (int e = 0; e < kPer; ++e)
-            for (int i = 0; i < kTile; ++i)
-                out[d * kPer + e][i] =
-                    std::bit_cast<float>(decode_element<kElement>(in[d][i] >> (kBits * e)));
 }
 
 /// The product of the factors plus the accumulators.

@@ -24,4 +24,10 @@ inline uint32_t widen_float(uint32_t v) {
     return sign | (special ? top : finite);
 }
 
+/// A bfloat16 in the upper half of a dword as the matrix units are expected to read it, the dot instructions
+/// are documented to: denormals flushed.
+inline uint32_t flush_bfloat(uint32_t bits) {
+    return bits & 0x7f800000u ? bits : bits & 0x80000000u;
+}
+
 }  // namespace ckitchen::gfxsim

@@ -232,6 +232,33 @@ TEST_CASE("gfx11 asserts the repeated half", "[wmma]") {
     CHECK_THROWS_AS(m.run("v_wmma_i32_16x16x16_iu8 v[0:7], v[16:17], v[32:33], v[0:7]"), Fault);
 }
 
+TEST_CASE("a result may lie over A or B", "[wmma]") {
+    Random random;
+    const HostVectors found = host_vectors();
+    for (const HostVectors way : {HostVectors::kBaseline, found})
+        for (const auto& [name, words] : {std::pair<const char*, int>{"v_wmma_i32_16x16x16_iu8", 2},
+                                          {"v_wmma_i32_16x16x16_iu4", 1},
+                                          {"v_wmma_f32_16x16x16_f16", 4},
+                                          {"v_wmma_f32_16x16x16_bf16", 4},
+                                          {"v_wmma_f32_16x16x16_fp8_fp8", 2}}) {
+            INFO(name);
+            host_vectors() = way;
+            const std::string operands =
+                ", " + registers(16, words) + ", " + registers(32, words) + ", v[0:7]";
+            WaveFixture apart("gfx1201");
+            for (int r = 0; r < 48; ++r)
+                for (u32& v : apart.wave.v[r]) v = random.next() & 0xb7b7b7b7;  // no infinity, no NaN
+            for (const int base : {16, 32}) {
+                WaveFixture over("gfx1201");
+                over.wave.v = apart.wave.v;
+                over.run(name + (" " + registers(base, 8)) + operands);
+                apart.run(name + (" " + registers(40, 8)) + operands);
+                for (int r = 0; r < 8; ++r) CHECK(over.wave.v[base + r] == apart.wave.v[40 + r]);
+            }
+        }
+    host_vectors() = found;
+}
+
 TEST_CASE("both ways to multiply integers agree", "[wmma]") {
     if (host_vectors() == HostVectors::kBaseline) {
         WARN("the host has no AVX-512: one way only");
