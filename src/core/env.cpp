@@ -18,6 +18,9 @@ constexpr EnvVariable kVariables[] = {
      "1: int8_linear may quantize into the matrix unit's order (RDNA3, RDNA4)"},
     {"CKITCHEN_CODE_OBJECT_DIR", "folder",
      "device code that adds to or replaces what is built in: <gfx>.elf, <sm>/<module>.ptx"},
+    {"CKITCHEN_CACHE_DIR", "folder, off",
+     "where code that the HIP runtime's compiler made is kept, ckitchen in XDG_CACHE_HOME or ~/.cache by "
+     "default"},
     {"CKITCHEN_HIP_LIBRARY", "path or SONAME", "the HIP runtime to open instead of searching for it"},
     {"CKITCHEN_CUDA_LIBRARY", "path or SONAME", "the CUDA driver to open instead of libcuda.so.1"},
     {"CKITCHEN_LOG", "off, error, warn, info, dispatch, debug, trace", "log level on stderr, off by default"},
@@ -102,6 +105,13 @@ Env Env::parse(const char* (*get)(const char* name)) {
     result.force_variant = value_of("CKITCHEN_FORCE_VARIANT");
     result.tuning = value_of("CKITCHEN_TUNING");
     result.code_object_dir = value_of("CKITCHEN_CODE_OBJECT_DIR");
+    result.cache_dir = value_of("CKITCHEN_CACHE_DIR");
+    // What is no absolute path there counts as unset, as the XDG base directories have it.
+    if (const auto cache = value_of("XDG_CACHE_HOME"); result.cache_dir.empty() && cache.starts_with('/'))
+        result.cache_dir = std::string(cache) + "/ckitchen";
+    if (const auto home = value_of("HOME"); result.cache_dir.empty() && home.starts_with('/'))
+        result.cache_dir = std::string(home) + "/.cache/ckitchen";
+    if (result.cache_dir == "off") result.cache_dir.clear();
     result.hip_library = value_of("CKITCHEN_HIP_LIBRARY");
     result.cuda_library = value_of("CKITCHEN_CUDA_LIBRARY");
     result.rocm_path = value_of("ROCM_PATH");

@@ -26,6 +26,7 @@ struct Env {
     std::string force_variant;  // checked against the device's variants at context creation
     std::string tuning;         // a file, read at context creation
     std::string code_object_dir;
+    std::string cache_dir;  // where compiled code is kept; empty: nowhere
     std::string hip_library;
     std::string cuda_library;
     std::string rocm_path;  // ROCM_PATH

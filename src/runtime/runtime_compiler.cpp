@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "core/env.hpp"
 #include "core/log.hpp"
+#include "runtime/code_cache.hpp"
 #include "runtime/object_store.hpp"
 
 namespace ckitchen::runtime {
@@ -17,6 +19,17 @@ std::string one_line(std::string text) {
     std::replace(text.begin(), text.end(), '\n', ' ');
     text.resize(std::min(text.find('\0'), std::min(text.size(), kLongest)));
     return text;
+}
+
+std::vector<std::string> options_for(const Target& target) {
+    std::vector<std::string> options{std::string("--offload-arch=") + target.name};
+    for (const char* flag : runtime_compiler_flags()) options.emplace_back(flag);
+    const auto names = feature_names();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if ((target.features >> i & 1) != 0)
+            options.push_back(std::string("-DCKITCHEN_FEATURE_") + names[i] + "=1");
+    }
+    return options;
 }
 
 }  // namespace
@@ -72,20 +85,30 @@ Status RuntimeCompiler::compile(const Target& target, const EmbeddedSource& sour
     CK_RETURN_IF_ERROR(check_target(target.name));
     std::string text;
     CK_RETURN_IF_ERROR(unpack_source(source, text));
+    const std::vector<std::string> options = options_for(target);
+    CodeKey key;
+    key.add(source.op);
+    key.add(text);
+    for (const std::string& option : options) key.add(option);
+    key.add_file(compiler_.path());
+    key.add_file(generator_.path());
+    const std::string& folder = env().cache_dir;
+    if (!folder.empty() && load_cached(folder, key.name(), code)) {
+        log(CK_LOG_INFO, "code of {} for {} was kept in {}", source.op, target.name, folder);
+        return {};
+    }
     log(CK_LOG_INFO, "compiling {} for {} with {}", source.op, target.name, compiler_.path());
-    std::lock_guard lock(mutex_);
-    return compile_text(target, source, text, code);
+    {
+        std::lock_guard lock(mutex_);
+        CK_RETURN_IF_ERROR(compile_text(target, source, text, options, code));
+    }
+    if (!folder.empty()) store_cached(folder, key.name(), code);
+    return {};
 }
 
 Status RuntimeCompiler::compile_text(const Target& target, const EmbeddedSource& source,
-                                     const std::string& text, std::vector<char>& code) {
-    std::vector<std::string> options{std::string("--offload-arch=") + target.name};
-    for (const char* flag : runtime_compiler_flags()) options.emplace_back(flag);
-    const auto names = feature_names();
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if ((target.features >> i & 1) != 0)
-            options.push_back(std::string("-DCKITCHEN_FEATURE_") + names[i] + "=1");
-    }
+                                     const std::string& text, const std::vector<std::string>& options,
+                                     std::vector<char>& code) {
     std::vector<const char*> pointers;
     pointers.reserve(options.size());
     for (const std::string& option : options) pointers.push_back(option.c_str());

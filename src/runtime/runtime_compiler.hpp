@@ -23,7 +23,7 @@ class RuntimeCompiler {
     // Does the code generator know the processor? The compilers of releases 5 and 6 end the process when they
     // are asked for one that they do not know.
     Status check_target(const std::string& arch);
-    // An ELF file with the operator's kernels.
+    // An ELF file with the operator's kernels: compiled, or kept by an earlier process.
     Status compile(const Target& target, const EmbeddedSource& source, std::vector<char>& code);
 
   private:
@@ -45,7 +45,7 @@ class RuntimeCompiler {
     };
 
     Status compile_text(const Target& target, const EmbeddedSource& source, const std::string& text,
-                        std::vector<char>& code);
+                        const std::vector<std::string>& options, std::vector<char>& code);
 
     Api api_{};
     Library compiler_;

@@ -531,6 +531,48 @@ TEST_CASE("compiled: the runtime's compiler makes what is not built in") {
     CHECK(scales[0] == scales[1]);
 }
 
+// In the same library; each process of its own, for code that is loaded stays.
+TEST_CASE("kept: what was compiled once is compiled by no later process") {
+    setenv("CKITCHEN_CUDA_LIBRARY", "libcuda.so.absent", 1);
+    setenv("GFXSIM_DEVICES", "gfx1036", 1);
+    const std::string folder = temporary_folder();
+    const auto prepare = [] {
+        const Context context;
+        ck_rotate_args args = CK_INIT(ck_rotate_args);
+        args.dtype = CK_F32;
+        args.rows = 3;
+        args.k = 16;
+        args.group = 16;
+        ck_problem problem = CK_INIT(ck_problem);
+        problem.op = CK_OP_ROTATE;
+        problem.args = &args;
+        return static_cast<int>(ck_prepare(context.handle, &problem, 1));
+    };
+    const auto files = [&] {
+        const auto end = std::filesystem::directory_iterator();
+        std::error_code none;
+        return std::distance(std::filesystem::directory_iterator(folder + "/a/b", none), end);
+    };
+    setenv("CKITCHEN_CACHE_DIR", (folder + "/a/b").c_str(), 1);
+    CHECK(in_child(prepare) == CK_OK);
+    CHECK(files() == 1);
+    setenv("GFXSIM_CLANG", "/nonexistent/clang++", 1);
+    CHECK(in_child(prepare) == CK_OK);
+    setenv("CKITCHEN_CACHE_DIR", "off", 1);
+    CHECK(in_child(prepare) == CK_ERROR_DRIVER);
+    // What is damaged is compiled and replaced.
+    setenv("CKITCHEN_CACHE_DIR", (folder + "/a/b").c_str(), 1);
+    const std::string file = std::filesystem::directory_iterator(folder + "/a/b")->path();
+    std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+    CHECK(in_child(prepare) == CK_ERROR_DRIVER);
+    unsetenv("GFXSIM_CLANG");
+    CHECK(in_child(prepare) == CK_OK);
+    setenv("GFXSIM_CLANG", "/nonexistent/clang++", 1);
+    CHECK(in_child(prepare) == CK_OK);
+    CHECK(files() == 1);
+    std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("unknown: a device that nothing is known of is told, beside one that works") {
     setenv("CKITCHEN_CUDA_LIBRARY", "libcuda.so.absent", 1);
     setenv("GFXSIM_DEVICES", "idle:gfx1170,gfx1201", 1);

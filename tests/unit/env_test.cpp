@@ -63,6 +63,17 @@ TEST_CASE("values of the environment") {
     CHECK(env.gfx_override);
 }
 
+TEST_CASE("where compiled code is kept") {
+    const std::pair<const char*, const char*> home{"HOME", "/home/a"}, cache{"XDG_CACHE_HOME", "/cache"};
+    CHECK(parse({}).cache_dir.empty());
+    CHECK(parse({home}).cache_dir == "/home/a/.cache/ckitchen");
+    CHECK(parse({home, cache}).cache_dir == "/cache/ckitchen");
+    CHECK(parse({home, {"XDG_CACHE_HOME", "relative"}}).cache_dir == "/home/a/.cache/ckitchen");
+    CHECK(parse({home, {"XDG_CACHE_HOME", ""}}).cache_dir == "/home/a/.cache/ckitchen");
+    CHECK(parse({home, cache, {"CKITCHEN_CACHE_DIR", "d"}}).cache_dir == "d");
+    CHECK(parse({home, cache, {"CKITCHEN_CACHE_DIR", "off"}}).cache_dir.empty());
+}
+
 TEST_CASE("a wrong value names the variable, the value and what is legal") {
     const std::pair<const char*, const char*> wrong[] = {
         {"CKITCHEN_BACKEND", "rocm"},   {"CKITCHEN_LOG", "loud"},         {"CKITCHEN_THREADS", "0"},
