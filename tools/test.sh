@@ -46,7 +46,7 @@ sources() {
 }
 
 install_packages() {
-    "$repo/tools/dev/install.sh" build tests device gfxsim
+    "$repo/tools/dev/install.sh" build tests device gfxsim ffi
 }
 
 configure() {

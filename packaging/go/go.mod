@@ -1,0 +1,3 @@
+module ckitchen
+
+go 1.19
