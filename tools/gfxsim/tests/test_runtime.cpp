@@ -204,6 +204,57 @@ TEST_CASE("copies and fills by their direction and width", "[runtime]") {
     }
 }
 
+TEST_CASE("copies of rows", "[runtime]") {
+    for (const int release : kReleases) {
+        INFO("release " << release);
+        const HipClient& hip = client(release);
+        hip("hipSetDevice", 0);
+        void *p = nullptr, *host = nullptr, *seen = nullptr, *stream = nullptr;
+        REQUIRE(hip("hipMalloc", &p, size_t{24}) == 0);
+        REQUIRE(hip("hipHostAlloc", &host, size_t{24}, 0u) == 0);
+        REQUIRE(hip("hipStreamCreateWithFlags", &stream, 1u) == 0);
+        CHECK(hip("hipHostGetDevicePointer", &seen, host, 0u) == 0);
+        CHECK(seen == host);
+        CHECK(hip("hipHostGetDevicePointer", &seen, p, 0u) == 1);
+        unsigned flags = 7;
+        CHECK(hip("hipStreamGetFlags", stream, &flags) == 0);
+        CHECK(flags == 1);
+        CHECK(hip("hipStreamGetFlags", static_cast<void*>(nullptr), &flags) == 0);
+        CHECK(flags == 0);
+        // Three rows of two of a picture of four, to rows of ten in memory of 24 bytes.
+        const std::string picture = "abcdABCD1234", blank(24, '.');
+        const auto* pixels = static_cast<const void*>(picture.data() + 1);
+        const auto copy = [&](size_t dst_pitch, size_t width, size_t height) {
+            return hip("hipMemcpy2D", p, dst_pitch, pixels, size_t{4}, width, height, 1);
+        };
+        const auto contents = [&] {
+            std::string out(24, ' ');
+            CHECK(hip("hipMemcpy", static_cast<void*>(out.data()), static_cast<const void*>(p), size_t{24},
+                      2) == 0);
+            return out;
+        };
+        REQUIRE(hip("hipMemcpy", p, static_cast<const void*>(blank.data()), size_t{24}, 1) == 0);
+        CHECK(copy(10, 2, 3) == 0);
+        CHECK(contents() == "bc........BC........23..");
+        CHECK(hip("hipMemcpy2DAsync", host, size_t{2}, static_cast<const void*>(p), size_t{10}, size_t{2},
+                  size_t{3}, 2, stream) == 0);
+        CHECK(hip("hipStreamSynchronize", stream) == 0);
+        CHECK(std::string(static_cast<const char*>(host), 6) == "bcBC23");
+        // One row more, a row wider than its pitch, sizes that overflow; nothing at all.
+        CHECK(copy(11, 2, 3) == 0);
+        CHECK(copy(11, 3, 3) == 1);
+        CHECK(copy(10, 2, 4) == 1);
+        CHECK(copy(1, 2, 1) == 12);
+        CHECK(copy(SIZE_MAX, 2, 3) == 1);
+        CHECK(copy(10, 0, 3) == 0);
+        CHECK(copy(10, 2, 0) == 0);
+        CHECK(hip("hipFree", p) == 0);
+        CHECK(hip("hipHostFree", host) == 0);
+        CHECK(hip("hipStreamDestroy", stream) == 0);
+        hip("hipGetLastError");
+    }
+}
+
 TEST_CASE("code objects that do not fit", "[runtime]") {
     const std::string good = read_file(program("gfx1201")), foreign = read_file(program("gfx1100"));
     for (const int release : kReleases) {

@@ -21,21 +21,46 @@ bool accessible(const void* p, size_t bytes, bool& ours) {
     return !ours || (a.live && bytes <= a.base + a.size - address);
 }
 
+/// Rows of a copy and the distances between their begins.
+struct Rows {
+    size_t width = 0;
+    size_t height = 1;
+    size_t dst_pitch = 0;
+    size_t src_pitch = 0;
+
+    bool empty() const { return width == 0 || height == 0; }
+    /// Bytes from the first to the last, SIZE_MAX when they are more than that.
+    size_t span(size_t pitch) const {
+        size_t bytes = 0;
+        if (__builtin_mul_overflow(height - 1, pitch, &bytes) || __builtin_add_overflow(bytes, width, &bytes))
+            return SIZE_MAX;
+        return bytes;
+    }
+};
+
 /// May these bytes be copied? Says which of the two is memory of the runtime.
-int check_copy(void* dst, const void* src, size_t bytes, int kind, bool& dst_ours, bool& src_ours) {
+int check_copy(void* dst, const void* src, const Rows& rows, int kind, bool& dst_ours, bool& src_ours) {
     if (!dst || !src || kind < kHostToHost || kind > kCopyDefault) return kInvalidValue;
-    if (!accessible(dst, bytes, dst_ours) || !accessible(src, bytes, src_ours)) return kInvalidValue;
+    if (!accessible(dst, rows.span(rows.dst_pitch), dst_ours) ||
+        !accessible(src, rows.span(rows.src_pitch), src_ours))
+        return kInvalidValue;
     if ((kind == kHostToDevice || kind == kDeviceToDevice) && !dst_ours) return kInvalidValue;
     if ((kind == kDeviceToHost || kind == kDeviceToDevice) && !src_ours) return kInvalidValue;
     return kSuccess;
 }
 
 /// What was right when the copy was asked for may have been freed since.
-int do_copy(void* dst, const void* src, size_t bytes) {
+int do_copy(void* dst, const void* src, const Rows& rows) {
     bool dst_ours = false, src_ours = false;
-    if (!accessible(dst, bytes, dst_ours) || !accessible(src, bytes, src_ours)) return kIllegalAddress;
-    std::memmove(dst, src, bytes);
-    if (dst_ours) MemoryMap::instance().copy_defined(dst, src, bytes);
+    if (!accessible(dst, rows.span(rows.dst_pitch), dst_ours) ||
+        !accessible(src, rows.span(rows.src_pitch), src_ours))
+        return kIllegalAddress;
+    for (size_t row = 0; row < rows.height; ++row) {
+        uint8_t* to = static_cast<uint8_t*>(dst) + row * rows.dst_pitch;
+        const uint8_t* from = static_cast<const uint8_t*>(src) + row * rows.src_pitch;
+        std::memmove(to, from, rows.width);
+        if (dst_ours) MemoryMap::instance().copy_defined(to, from, rows.width);
+    }
     return kSuccess;
 }
 
@@ -91,6 +116,33 @@ int on_null_stream(Runtime& rt, F work) {
     return work();
 }
 
+int copy_rows_now(Runtime& rt, void* dst, const void* src, const Rows& rows, int kind) {
+    return on_null_stream(rt, [&]() -> int {
+        if (rows.empty()) return kSuccess;
+        bool dst_ours = false, src_ours = false;
+        if (const int error = check_copy(dst, src, rows, kind, dst_ours, src_ours)) return error;
+        return do_copy(dst, src, rows);
+    });
+}
+
+int copy_rows_on_stream(Runtime& rt, void* dst, const void* src, const Rows& rows, int kind, void* stream) {
+    HipStream* s = rt.stream(stream);
+    if (!s) return no_stream();
+    if (rows.empty()) return kSuccess;
+    bool dst_ours = false, src_ours = false;
+    if (const int error = check_copy(dst, src, rows, kind, dst_ours, src_ours)) return error;
+    if (const int error = rt.submit(*s, {[=](const Options&) { return do_copy(dst, src, rows); }, nullptr}))
+        return error;
+    // Memory that the runtime did not allocate is pageable: the copy is over when the call returns.
+    bool captured = false;
+    {
+        std::lock_guard lock(rt.mutex);
+        captured = s->capture != nullptr;
+    }
+    if (!captured && !(dst_ours && src_ours)) rt.wait_for_stream(*s);
+    return kSuccess;
+}
+
 int fill(void* dst, int value, size_t width, size_t count) {
     return guarded([&](Runtime& rt) -> int {
         return on_null_stream(rt, [&]() -> int {
@@ -126,30 +178,11 @@ static_assert(sizeof(PointerAttributes) == 32);
 namespace ckitchen::gfxsim {
 
 int copy_now(Runtime& rt, void* dst, const void* src, size_t bytes, int kind) {
-    return on_null_stream(rt, [&]() -> int {
-        if (bytes == 0) return kSuccess;
-        bool dst_ours = false, src_ours = false;
-        if (const int error = check_copy(dst, src, bytes, kind, dst_ours, src_ours)) return error;
-        return do_copy(dst, src, bytes);
-    });
+    return copy_rows_now(rt, dst, src, {bytes}, kind);
 }
 
 int copy_on_stream(Runtime& rt, void* dst, const void* src, size_t bytes, int kind, void* stream) {
-    HipStream* s = rt.stream(stream);
-    if (!s) return no_stream();
-    if (bytes == 0) return kSuccess;
-    bool dst_ours = false, src_ours = false;
-    if (const int error = check_copy(dst, src, bytes, kind, dst_ours, src_ours)) return error;
-    if (const int error = rt.submit(*s, {[=](const Options&) { return do_copy(dst, src, bytes); }, nullptr}))
-        return error;
-    // Memory that the runtime did not allocate is pageable: the copy is over when the call returns.
-    bool captured = false;
-    {
-        std::lock_guard lock(rt.mutex);
-        captured = s->capture != nullptr;
-    }
-    if (!captured && !(dst_ours && src_ours)) rt.wait_for_stream(*s);
-    return kSuccess;
+    return copy_rows_on_stream(rt, dst, src, {bytes}, kind, stream);
 }
 
 }  // namespace ckitchen::gfxsim
@@ -172,6 +205,26 @@ GFXSIM_API int hipHostMalloc(void** p, size_t bytes, unsigned flags) {
     return guarded([&](Runtime& rt) -> int {
         if (const int error = rt.refuse_in_capture(kStreamCaptureUnsupported, false)) return error;
         return allocate(rt, p, bytes, MemoryKind::kHost, flags);
+    });
+}
+
+GFXSIM_API int hipHostAlloc(void** p, size_t bytes, unsigned flags) {
+    return hipHostMalloc(p, bytes, flags);
+}
+
+GFXSIM_API int hipMallocHost(void** p, size_t bytes) {
+    return hipHostMalloc(p, bytes, 0);
+}
+
+// Both processors know host memory by the same address.
+GFXSIM_API int hipHostGetDevicePointer(void** device, void* host, unsigned flags) {
+    return guarded([&](Runtime&) -> int {
+        Allocation a;
+        if (!device || flags != 0 || !MemoryMap::instance().find(reinterpret_cast<uint64_t>(host), a) ||
+            !a.live || a.kind != MemoryKind::kHost)
+            return kInvalidValue;
+        *device = host;
+        return kSuccess;
     });
 }
 
@@ -241,6 +294,22 @@ GFXSIM_API int hipMemcpyWithStream(void* dst, const void* src, size_t bytes, int
         if (const int error = copy_on_stream(rt, dst, src, bytes, kind, stream)) return error;
         rt.wait_for_stream(*s);
         return rt.take_pending(s->device);
+    });
+}
+
+GFXSIM_API int hipMemcpy2D(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width,
+                           size_t height, int kind) {
+    return guarded([&](Runtime& rt) -> int {
+        if (dst_pitch < width || src_pitch < width) return kInvalidPitchValue;
+        return copy_rows_now(rt, dst, src, {width, height, dst_pitch, src_pitch}, kind);
+    });
+}
+
+GFXSIM_API int hipMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width,
+                                size_t height, int kind, void* stream) {
+    return guarded([&](Runtime& rt) -> int {
+        if (dst_pitch < width || src_pitch < width) return kInvalidPitchValue;
+        return copy_rows_on_stream(rt, dst, src, {width, height, dst_pitch, src_pitch}, kind, stream);
     });
 }
 

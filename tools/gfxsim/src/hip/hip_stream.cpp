@@ -37,6 +37,16 @@ GFXSIM_API int hipStreamCreate(void** stream) {
     return hipStreamCreateWithFlags(stream, 0);
 }
 
+GFXSIM_API int hipStreamGetFlags(void* stream, unsigned* flags) {
+    return guarded([&](Runtime& rt) -> int {
+        if (!flags) return kInvalidValue;
+        const HipStream* s = rt.stream(stream);
+        if (!s) return no_stream();
+        *flags = s->flags;
+        return kSuccess;
+    });
+}
+
 GFXSIM_API int hipStreamDestroy(void* stream) {
     return guarded([&](Runtime& rt) -> int {
         std::unique_ptr<HipStream> s;

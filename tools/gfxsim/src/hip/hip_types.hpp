@@ -20,6 +20,7 @@ enum HipError : int {
     kOutOfMemory = 2,
     kNotInitialized = 3,
     kInvalidConfiguration = 9,
+    kInvalidPitchValue = 12,
     kInvalidSymbol = 13,
     kInvalidDevicePointer = 17,
     kInvalidDeviceFunction = 98,
