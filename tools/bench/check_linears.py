@@ -11,7 +11,10 @@ passed.
 import argparse
 import ctypes
 
-import torch
+try:
+    import torch
+except ImportError:  # --help needs none
+    torch = None
 
 from compare_w4a8 import (CK_BF16, Library, empty, gemm_args, int8_linear_args, requant_args, structure, w4a8_linear_args)
 
@@ -126,6 +129,8 @@ def main():
     parser.add_argument("--library", required=True)
     parser.add_argument("--rounds", type=int, default=20)
     options = parser.parse_args()
+    if torch is None:
+        parser.error("PyTorch is needed")
     library = Library(options.library)
     failures = 0
     # One part and several parts of the weight, few rows.

@@ -1,5 +1,6 @@
-// A program of host and device code in one file, as hipcc and clang -x hip build it: kernels by <<<>>>, variables
-// by their names, code for two processors in one bundle. Freestanding: declares what it uses of HIP itself.
+// A program of host and device code in one file, as hipcc and clang -x hip build it: kernels by <<<>>>,
+// variables by their names, code for two processors in one bundle. Freestanding: declares what it uses of HIP
+// itself.
 //
 //   host_program <release>     52, 63 or 71; devices: a gfx1201, a gfx1030, a gfx1100 that it has no code for
 #include <cstdint>
