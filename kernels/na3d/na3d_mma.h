@@ -10,6 +10,7 @@ namespace ckitchen {
 
 template <typename Format, int kWidth, bool kFull>
 struct Na3dMmaUnit {
+    using ElementFormat = Format;
     static constexpr int kQueries = 2;
     static constexpr int kScores = kNa3dBlockKeys / 4;
     static constexpr int kBlocks = kNa3dBlockKeys / 8;  // of keys, the columns of one instruction
@@ -39,7 +40,7 @@ struct Na3dMmaUnit {
     uint64_t q_address[kQueries];
     uint32_t flip;
     Float32x4 result[kValuePieces];
-    Float32x4 sum;  // of the weights as rounded
+    Float32x4 sum;  // of the weights as cut
 
     static CK_DEVICE uint32_t query_slot(int index) { return value_again(lane_id()) / 4 + 8 * index; }
     CK_DEVICE uint32_t column() const { return lane % 4; }
@@ -249,7 +250,7 @@ struct Na3dMmaUnit {
             for (int word = 0; word < 4; ++word) {
                 const float(&from)[kScores] = weight[word % 2];
                 const int index = 4 * tile + word / 2 * 2;
-                weights[tile][word] = rounded_pair<Format>(from[index], from[index + 1]);
+                weights[tile][word] = cut_pair<Format>(from[index], from[index + 1]);
             }
             sum = multiply(weights[tile], Uint32x2{kOnes, kOnes}, sum);
         }

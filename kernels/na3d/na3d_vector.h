@@ -205,6 +205,36 @@ struct Na3dStride {
     }
 };
 
+// Sums of weights and weighted values.
+struct Na3dSums {
+    static constexpr int kQueries = kNa3dVectorQueries;
+    static constexpr int kElements = kNa3dPieceElements;
+    float sum[kQueries];
+    float value[kQueries][kElements];
+
+    CK_DEVICE void clear() {
+        CK_UNROLL
+        for (int query = 0; query < kQueries; ++query) {
+            sum[query] = 0.0f;
+            CK_UNROLL
+            for (int e = 0; e < kElements; ++e) value[query][e] = 0.0f;
+        }
+    }
+    CK_DEVICE void scale(int query, float factor) {
+        sum[query] *= factor;
+        CK_UNROLL
+        for (int e = 0; e < kElements; ++e) value[query][e] *= factor;
+    }
+    CK_DEVICE void add(const Na3dSums& other) {
+        CK_UNROLL
+        for (int query = 0; query < kQueries; ++query) {
+            sum[query] += other.sum[query];
+            CK_UNROLL
+            for (int e = 0; e < kElements; ++e) value[query][e] += other.value[query][e];
+        }
+    }
+};
+
 template <int kWaves, int kAlignment>
 struct Na3dLanes {
     static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
@@ -329,15 +359,17 @@ struct Na3dLanes {
         compute_now(out_step);
 
         float maximum[kQueries];
-        float sum[kQueries];
-        float value[kQueries][kElements];
         CK_UNROLL
-        for (int query = 0; query < kQueries; ++query) {
-            maximum[query] = -kNa3dMaxFloat;
-            sum[query] = 0.0f;
-            CK_UNROLL
-            for (int index = 0; index < kElements; ++index) value[query][index] = 0.0f;
-        }
+        for (int query = 0; query < kQueries; ++query) maximum[query] = -kNa3dMaxFloat;
+        Na3dSums sums;
+        sums.clear();
+        // Many small weights of one size are rounded alike when they are added to a large sum. Where float32
+        // is the result's type, sums are of at most kFold steps, and sums of these.
+        constexpr bool kFolds = Format::kSize == 4;
+        constexpr uint32_t kFold = 16;
+        Na3dSums earlier;
+        if constexpr (kFolds) earlier.clear();
+        uint32_t until_fold = kFold;
 
         // Lanes whose key lies behind the last one read the first key instead, and give it no weight.
         Na3dPiece<Format> k_piece[kKeys];
@@ -396,16 +428,25 @@ struct Na3dLanes {
                         larger = __builtin_fmaxf(larger, logit[query][step]);
                     const float factor = softmax_weight(maximum[query], larger);
                     maximum[query] = larger;
-                    sum[query] *= factor;
-                    CK_UNROLL
-                    for (int e = 0; e < kElements; ++e) value[query][e] *= factor;
+                    sums.scale(query, factor);
+                    if constexpr (kFolds) earlier.scale(query, factor);
                 }
             }
             CK_UNROLL
             for (int query = 0; query < kQueries; ++query) {
-                Math::accumulate(logit[query], maximum[query], v, sum[query], value[query]);
+                Math::accumulate(logit[query], maximum[query], v, sums.sum[query], sums.value[query]);
+            }
+            if constexpr (kFolds) {
+                if (--until_fold == 0) {
+                    until_fold = kFold;
+                    earlier.add(sums);
+                    sums.clear();
+                }
             }
         }
+        if constexpr (kFolds) sums.add(earlier);
+        float(&sum)[kQueries] = sums.sum;
+        float(&value)[kQueries][kElements] = sums.value;
 
         if (args.lanes_log2 < 1) join<1>(maximum, sum, value);
         if (args.lanes_log2 < 2) join<2>(maximum, sum, value);

@@ -12,6 +12,7 @@ namespace ckitchen {
 template <typename Format, int kWidth, bool kFull>
 struct Na3dWmmaUnit {
     typedef WmmaHalf::Operand Operand;
+    using ElementFormat = Format;
     static constexpr int kPieces = WmmaHalf::kPieces;
     static constexpr int kQueries = 1;
     static constexpr int kScores = kNa3dBlockKeys / 2;
@@ -42,7 +43,7 @@ struct Na3dWmmaUnit {
     uint32_t flip;
     Uint32x4 value[8];
     Float32x8 result[kSteps];
-    float sum;  // of the weights in this lane, as rounded
+    float sum;  // of the weights in this lane, as cut
 
     static CK_DEVICE uint32_t query_slot(int) { return lane_id_again() % 16; }
 
@@ -234,17 +235,6 @@ struct Na3dWmmaUnit {
         }
     }
 
-    // Weights are cut to their type. The sum is of what is left, so that the cut halves a unit of them on
-    // average, as rounding would, and a single weight is exact.
-    static CK_DEVICE uint32_t pair_of(float low, float high) {
-        if constexpr (kIsFloat16<Format>) {
-            return __builtin_bit_cast(uint32_t, __builtin_amdgcn_cvt_pkrtz(low, high));
-        } else {
-            return __builtin_amdgcn_perm(__builtin_bit_cast(uint32_t, high),
-                                         __builtin_bit_cast(uint32_t, low), 0x07060302u);
-        }
-    }
-
     static CK_DEVICE float add_pair(uint32_t pair, float total) {
         if constexpr (kIsFloat16<Format>) {
             typedef _Float16 Pair __attribute__((ext_vector_type(2)));
@@ -261,7 +251,7 @@ struct Na3dWmmaUnit {
         Uint32x4 own;
         CK_UNROLL
         for (int pair = 0; pair < 4; ++pair) {
-            own[pair] = pair_of(weight[8 * tile + 2 * pair], weight[8 * tile + 2 * pair + 1]);
+            own[pair] = cut_pair<Format>(weight[8 * tile + 2 * pair], weight[8 * tile + 2 * pair + 1]);
             sum = add_pair(own[pair], sum);
         }
         Uint32x4 piece[kPieces];

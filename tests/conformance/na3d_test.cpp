@@ -121,24 +121,34 @@ TEST_CASE("na3d with logits far beyond the exponential's range", "[na3d]") {
         }
 }
 
-// One key has the logit 13.625 and the value 0, all others the logit 0 and the value 1: the result, about
-// 0.00031, is the sum of weights that are subnormal in f16 where the largest weight is 1.
-TEST_CASE("na3d in f16 of many light keys beside a heavy one", "[na3d]") {
+// A few keys have the logit `gap` and the value 0, all others the logit 0 and the value 1: the result is a
+// sum of many equal small weights, which are subnormal in f16 where the largest weight is 1, and which all
+// kernels that round weights, or add them to a sum of the size of the largest, round alike.
+TEST_CASE("na3d of many light keys beside heavy ones", "[na3d]") {
     constexpr int64_t kKeys = 256;
-    for (const int64_t head_dim : {8, 64, 256}) {
-        Case which = attention({1, 1, 1, kKeys, 1, head_dim, {1, 1, kKeys}}, CK_F16,
-                               [](ck_na3d_args& args) { args.scale = 1.0f; });
-        std::vector<float> q(static_cast<size_t>(kKeys * head_dim), 0.0f);
-        std::vector<float> k(q.size(), 0.0f);
-        std::vector<float> v(q.size(), 1.0f);
-        for (size_t i = 0; i < q.size(); i += static_cast<size_t>(head_dim)) q[i] = 1.0f;
-        k[0] = 13.625f;
-        std::fill(v.begin(), v.begin() + head_dim, 0.0f);
-        which.given["q"] = to_bytes(q, CK_F16);
-        which.given["k"] = to_bytes(k, CK_F16);
-        which.given["v"] = to_bytes(v, CK_F16);
-        check(which);
-    }
+    struct Keys {
+        int64_t heavy;
+        float gap;
+    };
+    for (const ck_dtype dtype : {CK_F32, CK_F16, CK_BF16})
+        for (const int64_t head_dim : {8, 64, 256})
+            for (const Keys keys : {Keys{1, 13.625f}, Keys{1, 14.375f}, Keys{3, 13.25f}, Keys{3, 9.0f},
+                                    Keys{3, 6.375f}, Keys{8, 6.875f}}) {
+                if (!suite().full && (keys.heavy > 1) != (head_dim == 64)) continue;
+                Case which = attention({1, 1, 1, kKeys, 1, head_dim, {1, 1, kKeys}}, dtype,
+                                       [](ck_na3d_args& args) { args.scale = 1.0f; });
+                std::vector<float> q(static_cast<size_t>(kKeys * head_dim), 0.0f);
+                std::vector<float> k(q.size(), 0.0f);
+                std::vector<float> v(q.size(), 1.0f);
+                for (size_t i = 0; i < q.size(); i += static_cast<size_t>(head_dim)) q[i] = 1.0f;
+                const auto heavy = static_cast<size_t>(keys.heavy * head_dim);
+                for (size_t i = 0; i < heavy; i += static_cast<size_t>(head_dim)) k[i] = keys.gap;
+                std::fill(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(heavy), 0.0f);
+                which.given["q"] = to_bytes(q, dtype);
+                which.given["k"] = to_bytes(k, dtype);
+                which.given["v"] = to_bytes(v, dtype);
+                check(which);
+            }
 }
 
 TEST_CASE("na3d of zeros is zero, of equal keys the mean", "[na3d]") {
@@ -233,6 +243,35 @@ TEST_CASE("na3d backwards in 16 bits", "[na3d]") {
                 std::copy(stride, stride + 5, *s);
             args.dilation[2] = 2;
         }));
+}
+
+// Tiles behind the ends of axes and of classes, windows that are whole axes, causal axes, keys backwards.
+TEST_CASE("na3d with ragged tiles of whole head vectors", "[na3d]") {
+    const std::vector<Shape> shapes = {
+        {1, 3, 9, 11, 2, 64, {3, 5, 5}}, {2, 1, 21, 18, 1, 64, {1, 7, 7}},   {1, 6, 10, 13, 1, 64, {3, 7, 7}},
+        {1, 5, 7, 6, 3, 64, {5, 5, 5}},  {1, 1, 30, 37, 2, 64, {1, 13, 13}}, {1, 12, 3, 5, 1, 64, {4, 2, 3}},
+        {1, 2, 40, 5, 1, 64, {2, 6, 5}}, {1, 20, 4, 4, 1, 64, {20, 3, 3}},   {3, 1, 4, 33, 1, 64, {1, 4, 8}}};
+    for (const ck_dtype dtype : {CK_BF16, CK_F16})
+        for (const Shape& shape : shapes) {
+            if (!suite().full && shape.t * shape.h * shape.w > 800) continue;
+            check(attention(shape, dtype));
+            check(attention(shape, dtype, [](ck_na3d_args& args) { args.causal[1] = 1; }));
+            check(attention(shape, dtype, [](ck_na3d_args& args) {
+                args.causal[0] = args.causal[2] = 1;
+                args.scale = -0.2f;
+            }));
+            check(attention(shape, dtype, [](ck_na3d_args& args) { args.dilation[2] = 2; }));
+            check(attention(shape, dtype, [&](ck_na3d_args& args) {
+                args.dilation[0] = shape.t > 2 ? 2 : 1;
+                args.dilation[1] = 3;
+                int64_t step = -shape.head_dim;
+                for (const int axis : {4, 3, 2, 1, 0}) {
+                    const int64_t extent[5] = {shape.batch, shape.t, shape.h, shape.w, shape.heads};
+                    args.k_stride[axis] = step;
+                    step *= extent[axis];
+                }
+            }));
+        }
 }
 
 // A wave takes several heads of a tile then, and the last one of a tile fewer.
