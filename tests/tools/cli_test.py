@@ -1262,8 +1262,21 @@ def gpu_equals_cpu(folder):
         check(report["gigabytes_per_second"] > 0, report)
         fitted += sum(layer.get("default_codebook") is False for layer in layers[0])
     check(fitted > 0, "no codebook was fitted")
-    run("dequantize", gpu, "-o", cpu, "--backend", "hip", "--dtype", "f32")
+    # Back to floats, a layer of several blocks among them.
+    quantized = os.path.join(folder, "q.safetensors")
+    model["long.weight"] = ("BF16", [2050, 1024], bf16(gauss(41 * 1024, 3)) * 50)
+    write(source, pack(model, {"format": "pt"}))
+    for arguments in (["--format", "w4a8"], ["--format", "int8", "--rotate", "none"], ["--format", "int8"]):
+        quantize(source, quantized, "-q", *arguments, status=5)
+        for name in ("f32", "f16", "bf16") if "none" in arguments else ("f32", "bf16"):
+            for backend, target in (("cpu", cpu), ("hip", gpu)):
+                run("dequantize", quantized, "-o", target, "--backend", backend, "--dtype", name, "-q")
+            check(same_file(cpu, gpu), arguments, name)
     os.unlink(cpu)
+    for fault, status, text in (("oom@1+", 8, "CK_ERROR_OUT_OF_MEMORY"), ("launch@1+", 6, "CK_ERROR_"), ("lost@2", 6, "CK_ERROR_")):
+        fails(status, "dequantize", quantized, "-o", cpu, "--backend", "hip", "-q", names=[text], env=dict(os.environ, GFXSIM_FAULT=fault))
+        check(not os.path.exists(cpu), fault)
+    os.unlink(quantized)
     os.unlink(gpu)
     os.unlink(report_path)
     for fault, status, text in (("oom@1+", 8, "CK_ERROR_OUT_OF_MEMORY"), ("oom@9+", 8, "CK_ERROR_OUT_OF_MEMORY"),

@@ -1,10 +1,14 @@
 // ckitchen dequantize: quantized layers back to floats, everything else as it is.
 #include <algorithm>
 #include <cstdio>
+#include <deque>
+#include <future>
 #include <memory>
 #include <set>
+#include <thread>
 
 #include "commands.hpp"
+#include "crew.hpp"
 #include "layers.hpp"
 #include "pipeline.hpp"
 #include "progress.hpp"
@@ -73,6 +77,99 @@ Work plan_work(const Checkpoint& input, Dtype dtype, Progress& progress) {
     return work;
 }
 
+// Threads read and decode blocks, one writes them in their order. On a GPU the host's share of a block
+// (reading it, and what INT8 needs besides) takes longest; the CPU backend has its own threads at work on
+// each.
+class Decoding {
+  public:
+    Decoding(const Session& session, Dtype dtype, SafetensorsWriter& writer, Progress& progress)
+        : dtype_(dtype),
+          writer_(writer),
+          progress_(progress),
+          pool_(session),
+          write_behind_(writer, kWriteBehind) {
+        const std::size_t processors = std::thread::hardware_concurrency();
+        const std::size_t count = session.shares_memory() ? 2 : std::clamp<std::size_t>(processors / 2, 4, 8);
+        for (std::size_t i = 0; i < count; ++i) decoders_.emplace_back(session, pool_, dtype);
+    }
+
+    void run(const Work& work) {
+        {
+            Crew<WeightDecoder> crew(decoders_);
+            for (const DecodableLayer& layer : work.layers) cut_layer(layer, crew);
+            for (const SourceTensor* source : work.copies) cut_copy(*source, crew);
+            while (!pending_.empty()) take_first();
+        }
+        write_behind_.finish();
+    }
+
+  private:
+    // A block on its way.
+    struct Pending {
+        const TensorInfo* target;
+        std::uint64_t offset;
+        std::uint64_t bytes;            // of the input
+        const DecodableLayer* last_of;  // whose last block it is, or NULL
+        std::future<Buffer> data;
+    };
+
+    void cut_layer(const DecodableLayer& layer, Crew<WeightDecoder>& crew) {
+        const TensorInfo& target = *writer_.find(layer.name + std::string(kWeightSuffix));
+        const std::uint64_t row_bytes = static_cast<std::uint64_t>(layer.k) * dtype_size(dtype_);
+        const std::int64_t step = block_rows(layer.k, kBlockElements / 4);
+        if (layer.n == 0 || layer.k == 0) report(layer);
+        for (std::int64_t row = 0; row < layer.n && layer.k > 0; row += step) {
+            const std::int64_t rows = std::min(step, layer.n - row);
+            const std::uint64_t bytes = static_cast<std::uint64_t>(rows) *
+                                        (layer.weight->info->bytes() / static_cast<std::uint64_t>(layer.n));
+            push({&target, static_cast<std::uint64_t>(row) * row_bytes, bytes,
+                  row + rows == layer.n ? &layer : nullptr,
+                  crew.submit([&layer, row, rows](WeightDecoder& decoder) {
+                      return decoder.decode(layer, row, rows);
+                  })});
+        }
+    }
+
+    void cut_copy(const SourceTensor& source, Crew<WeightDecoder>& crew) {
+        const TensorInfo& target = *writer_.find(source.info->name);
+        for (std::uint64_t offset = 0; offset < target.bytes(); offset += kCopyBytes) {
+            const std::uint64_t bytes = std::min(kCopyBytes, target.bytes() - offset);
+            push(
+                {&target, offset, bytes, nullptr, crew.submit([this, &source, offset, bytes](WeightDecoder&) {
+                     Buffer data = pool_.take(static_cast<std::size_t>(bytes));
+                     source.read(offset, data.bytes());
+                     return data;
+                 })});
+        }
+    }
+
+    void push(Pending pending) {
+        pending_.push_back(std::move(pending));
+        if (pending_.size() > 2 * decoders_.size()) take_first();
+    }
+
+    void take_first() {
+        Pending first = std::move(pending_.front());
+        pending_.pop_front();
+        write_behind_.write(*first.target, first.offset, first.data.get());
+        progress_.advance(first.target->name, first.bytes);
+        if (first.last_of != nullptr) report(*first.last_of);
+    }
+
+    void report(const DecodableLayer& layer) {
+        progress_.line(printable(layer.name + std::string(kWeightSuffix)) + " " +
+                       shape_text({layer.n, layer.k}) + " from " + layer.marker.format);
+    }
+
+    Dtype dtype_;
+    SafetensorsWriter& writer_;
+    Progress& progress_;
+    BufferPool pool_;
+    std::deque<WeightDecoder> decoders_;
+    std::deque<Pending> pending_;
+    WriteBehind write_behind_;
+};
+
 Exit dequantize(const DequantizeOptions& options) {
     const Dtype dtype = parse_float(options.dtype);
     const Checkpoint input(options.input);
@@ -80,38 +177,8 @@ Exit dequantize(const DequantizeOptions& options) {
     const Work work = plan_work(input, dtype, progress);
     const Session session(options.backend.session());
     SafetensorsWriter writer(options.output, work.outputs, work.metadata, input.file_ids());
-    {
-        WriteBehind write_behind(writer, kWriteBehind);
-        progress.restart(work.bytes);
-        WeightDecoder decoder(session, dtype);
-        for (const DecodableLayer& layer : work.layers) {
-            const std::string name = layer.name + std::string(kWeightSuffix);
-            const TensorInfo& target = *writer.find(name);
-            decoder.begin(layer);
-            const std::uint64_t row_bytes = static_cast<std::uint64_t>(layer.k) * dtype_size(dtype);
-            const std::int64_t step = block_rows(layer.k);
-            for (std::int64_t row = 0; row < layer.n && layer.k > 0; row += step) {
-                const std::int64_t rows = std::min(step, layer.n - row);
-                write_behind.write(target, static_cast<std::uint64_t>(row) * row_bytes,
-                                   decoder.decode(row, rows));
-                progress.advance(name,
-                                 static_cast<std::uint64_t>(rows) *
-                                     (layer.weight->info->bytes() / static_cast<std::uint64_t>(layer.n)));
-            }
-            progress.line(printable(name) + " " + shape_text({layer.n, layer.k}) + " from " +
-                          layer.marker.format);
-        }
-        for (const SourceTensor* source : work.copies) {
-            const TensorInfo& target = *writer.find(source->info->name);
-            for (std::uint64_t offset = 0; offset < target.bytes(); offset += kCopyBytes) {
-                Buffer data(static_cast<std::size_t>(std::min(kCopyBytes, target.bytes() - offset)));
-                source->read(offset, data.bytes());
-                progress.advance(target.name, data.size());
-                write_behind.write(target, offset, std::move(data));
-            }
-        }
-        write_behind.finish();
-    }
+    progress.restart(work.bytes);
+    Decoding(session, dtype, writer, progress).run(work);
     writer.commit();
     std::printf("decoded %zu layers to %s, copied %zu tensors; file %s -> %s\n", work.layers.size(),
                 options.dtype.c_str(), work.copies.size(), bytes_text(input.file_bytes()).c_str(),

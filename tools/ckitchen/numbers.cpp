@@ -25,6 +25,14 @@ void convert_16(std::span<const std::byte> data, std::span<float> out, Convert c
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = convert(load<std::uint16_t>(data.data() + 2 * i));
 }
 
+template <typename Convert>
+void convert_to_16(std::span<const float> values, std::span<std::byte> out, Convert convert) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::uint16_t bits = convert(values[i]);
+        std::memcpy(out.data() + 2 * i, &bits, 2);
+    }
+}
+
 // Exponent bits all set means NaN or infinity in every IEEE-like format.
 template <typename Bits>
 ValueFault scan_bits(std::span<const std::byte> data, Bits exponent_mask, Bits limit) {
@@ -113,10 +121,11 @@ void from_floats(Dtype dtype, std::span<const float> values, std::span<std::byte
         std::memcpy(out.data(), values.data(), values.size_bytes());
         return;
     }
-    const auto convert = dtype == Dtype::kF16 ? float_to_f16 : float_to_bf16;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const std::uint16_t bits = convert(values[i]);
-        std::memcpy(out.data() + 2 * i, &bits, 2);
+    // A lambda each, so that the conversion is part of the loop.
+    if (dtype == Dtype::kF16) {
+        convert_to_16(values, out, [](float value) { return float_to_f16(value); });
+    } else {
+        convert_to_16(values, out, [](float value) { return float_to_bf16(value); });
     }
 }
 

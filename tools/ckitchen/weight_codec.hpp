@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "busy_time.hpp"
 #include "device_memory.hpp"
 #include "layers.hpp"
 
@@ -22,33 +23,31 @@ ck_dtype library_dtype(Dtype dtype);
 // "FILE: tensor "NAME": what".
 std::string of_tensor(const SourceTensor& tensor, const char* what);
 
-// out[i][j] = q[i][j] * scales[i], rows of k; one scale may stand for all rows.
-void scale_int8_rows(std::span<const std::byte> q, std::span<const float> scales, std::int64_t k,
-                     std::span<float> out);
-
-// Decodes quantized layers to floats, un-rotated. Not thread-safe.
+// Decodes quantized layers to floats, un-rotated: a device's stream, with the memory for a block. Blocks of
+// any layers, in any order. For one thread at a time; several decoders work side by side. Buffers come from
+// `pool`.
 class WeightDecoder {
   public:
-    WeightDecoder(const Session& session, Dtype out_dtype);
+    WeightDecoder(const Session& session, BufferPool& pool, Dtype out_dtype);
 
-    // Starts a layer; reads its codebook or scalar scale. `layer` must outlive the layer's blocks.
-    void begin(const DecodableLayer& layer);
-
-    // Rows [row, row + rows) in the output's dtype. Reads from the checkpoint.
-    Buffer decode(std::int64_t row, std::int64_t rows);
+    // Rows [row, row + rows) of a layer in the output's dtype. Reads from the checkpoint.
+    Buffer decode(const DecodableLayer& layer, std::int64_t row, std::int64_t rows);
 
   private:
-    Buffer decode_w4a8(std::int64_t row, std::int64_t rows);
-    Buffer decode_int8(std::int64_t row, std::int64_t rows);
+    Buffer decode_w4a8(const DecodableLayer& layer, std::int64_t row, std::int64_t rows);
+    Buffer decode_int8(const DecodableLayer& layer, std::int64_t row, std::int64_t rows);
+    Buffer read(const SourceTensor& tensor, std::uint64_t offset, std::uint64_t bytes);
 
     const Session& session_;
+    BufferPool& pool_;
     Dtype out_dtype_;
-    const DecodableLayer* layer_ = nullptr;
+    BusyTime busy_;
     DeviceBuffer weight_;
     DeviceBuffer s_rel_;
     DeviceBuffer channel_;
     DeviceBuffer levels_;
     DeviceBuffer out_;
+    Stream stream_;
 };
 
 }  // namespace ckitchen::cli
