@@ -53,6 +53,24 @@ TEST_CASE("Tensors come back from a written file, each aligned to its elements")
     }
 }
 
+TEST_CASE("Room that cannot be had is told by the first write, or by the commit") {
+    const TemporaryFolder folder;
+    const std::string path = folder / "out.safetensors";
+    const std::vector<OutputTensor> tensors = {{"a", Dtype::kU8, {std::int64_t{1} << 61}}};
+    for (const bool writes : {true, false}) {
+        SafetensorsWriter writer(path, tensors, {}, {});
+        const Failure failure = failure_of([&] {
+            if (writes)
+                writer.write(*writer.find("a"), 0, bytes("x"));
+            else
+                writer.commit();
+        });
+        CHECK(failure.status() == Exit::kOutput);
+        CHECK(std::string(failure.what()).find("cannot reserve 2.31 EB") != std::string::npos);
+    }
+    CHECK(folder.names().empty());
+}
+
 TEST_CASE("The file depends on the set of tensors, not on their order") {
     const TemporaryFolder folder;
     const OutputTensor a = {"a", Dtype::kU8, {1}};

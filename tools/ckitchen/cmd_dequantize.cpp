@@ -175,8 +175,9 @@ Exit dequantize(const DequantizeOptions& options) {
     const Checkpoint input(options.input);
     Progress progress(options.quiet ? ProgressStyle::kQuiet : detect_progress_style(), 0);
     const Work work = plan_work(input, dtype, progress);
-    const Session session(options.backend.session());
     SafetensorsWriter writer(options.output, work.outputs, work.metadata, input.file_ids());
+    const Session session(options.backend.session());
+    if (session.shares_memory() || writer.knows_room()) writer.wait_for_room();
     progress.restart(work.bytes);
     Decoding(session, dtype, writer, progress).run(work);
     writer.commit();

@@ -41,14 +41,14 @@ struct Team {
 };
 
 // The CPU backend has all threads at work on one block, the larger the better. On a GPU a block is a matter
-// of microseconds, and what the host does about it (reading it, looking for NaN, adding up the errors) takes
-// longest: as many blocks are in work as there are processors for, small enough for their caches. To fit a
-// codebook takes as long as several layers.
+// of microseconds, and what the host does about it (reading it, looking for NaN) takes longest: as many
+// blocks are in work as there are processors for, small enough for their caches. To fit a codebook takes as
+// long as several layers.
 Team team_for(const Session& session) {
     Team team;
     if (session.shares_memory()) return team;
     const std::size_t processors = std::thread::hardware_concurrency();
-    team.readers = std::clamp<std::size_t>(processors / 4, 2, 4);
+    team.readers = std::clamp<std::size_t>(processors / 2, 2, 8);
     team.quantizers = std::clamp<std::size_t>(processors / 2, 4, 8);
     team.window = team.readers + 2 * team.quantizers;
     team.samples_ahead = 4;
@@ -535,10 +535,11 @@ Conversion convert(const Checkpoint& input, const std::function<const Session&()
     out.plan = make_plan(input, plan_options);
     check_lora_values(out.plan);
     for (const std::string& notice : out.plan.notices) progress.notice(notice);
-    // A GPU takes a while to come up: the room for the output is made meanwhile.
     auto writer =
         std::make_unique<SafetensorsWriter>(options.output, out.plan.outputs, out.plan.metadata, inputs);
     const Session& session = session_when_up();
+    // Before the first layer is told to be done, where that costs nothing.
+    if (session.shares_memory() || writer->knows_room()) writer->wait_for_room();
     report.backend = session.backend();
     report.device = session.device();
     Team team = team_for(session);

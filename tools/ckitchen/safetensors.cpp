@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -550,11 +551,13 @@ SafetensorsWriter::SafetensorsWriter(const std::string& path, const std::vector<
                                          std::to_string(kMaxHeaderBytes));
     }
     data_begin_ = 8 + header.size();
-    file_.reserve(file_bytes());
-    std::array<unsigned char, 8> prefix{};
-    for (std::size_t i = 0; i < 8; ++i) prefix[i] = static_cast<unsigned char>(header.size() >> (8 * i));
-    file_.write(0, std::as_bytes(std::span(prefix)));
-    file_.write(8, std::as_bytes(std::span(header)));
+    room_ = std::async(std::launch::async, [this, header] {
+        file_.reserve(file_bytes());
+        std::array<unsigned char, 8> prefix{};
+        for (std::size_t i = 0; i < 8; ++i) prefix[i] = static_cast<unsigned char>(header.size() >> (8 * i));
+        file_.write(0, std::as_bytes(std::span(prefix)));
+        file_.write(8, std::as_bytes(std::span(header)));
+    });
 }
 
 const TensorInfo* SafetensorsWriter::find(std::string_view name) const {
@@ -567,11 +570,21 @@ void SafetensorsWriter::write(const TensorInfo& tensor, std::uint64_t offset,
     if (offset > tensor.bytes() || data.size() > tensor.bytes() - offset) {
         throw Failure(Exit::kInternal, "a write leaves tensor " + in_quotes(tensor.name));
     }
+    wait_for_room();
     file_.write(data_begin_ + tensor.begin + offset, data);
     written_ += data.size();
 }
 
+bool SafetensorsWriter::knows_room() const {
+    return !room_.valid() || room_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+void SafetensorsWriter::wait_for_room() {
+    if (room_.valid()) room_.get();
+}
+
 void SafetensorsWriter::commit() {
+    wait_for_room();
     if (written_ != data_bytes_) {
         throw Failure(Exit::kInternal, format("%llu of %llu data bytes were written",
                                               static_cast<unsigned long long>(written_),

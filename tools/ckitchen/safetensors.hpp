@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <map>
 #include <memory>
 #include <span>
@@ -135,7 +136,9 @@ struct OutputTensor {
 // tensors alone. The header is padded with spaces to a multiple of 8.
 class SafetensorsWriter {
   public:
-    // Opens the output (see OutputFile for `path` and `inputs`) and writes the header.
+    // Opens the output (see OutputFile for `path` and `inputs`). A thread reserves the room and writes the
+    // header meanwhile: for gigabytes that takes as long as a GPU to come up. What goes wrong there is told
+    // by wait_for_room, or by the first write.
     SafetensorsWriter(const std::string& path, const std::vector<OutputTensor>& tensors,
                       const Metadata& metadata, std::vector<FileId> inputs);
 
@@ -143,6 +146,10 @@ class SafetensorsWriter {
     std::uint64_t file_bytes() const { return data_begin_ + data_bytes_; }
     // Where a tensor of the list lies. NULL when there is no such name.
     const TensorInfo* find(std::string_view name) const;
+
+    // Whether wait_for_room would return, or fail, at once.
+    bool knows_room() const;
+    void wait_for_room();
 
     // Writes part of a tensor, `offset` bytes into it. No byte may be written twice.
     void write(const TensorInfo& tensor, std::uint64_t offset, std::span<const std::byte> data);
@@ -157,6 +164,7 @@ class SafetensorsWriter {
     std::uint64_t written_ = 0;
     std::vector<TensorInfo> tensors_;
     std::unordered_map<std::string_view, std::size_t> by_name_;
+    std::future<void> room_;  // ends before what it uses
 };
 
 }  // namespace ckitchen::cli
