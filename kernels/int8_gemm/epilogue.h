@@ -176,6 +176,30 @@ CK_DEVICE void int8_gemm_finish_scaled(const Int8GemmOutput<kPlace>& output, uin
     int8_gemm_store<kPlace>(output.c + index * 2, bits, count);
 }
 
+// The bits of one result. A bias of -0 changes nothing.
+template <ElementPlace kPlace>
+CK_DEVICE uint32_t int8_gemm_result(const Int8GemmOutput<kPlace>& output, int32_t accumulator,
+                                    float row_scale, float column_scale, float bias) {
+    if (output.type == kInt8GemmInt32) return static_cast<uint32_t>(accumulator);
+    float value = static_cast<float>(accumulator) * row_scale;
+    value = value * column_scale;
+    value = value + bias;
+    if (output.type == kInt8GemmFloat16) return float_to_float16(value);
+    if (output.type == kInt8GemmBfloat16) return float_to_bfloat16(value);
+    return __builtin_bit_cast(uint32_t, value);
+}
+
+template <ElementPlace kPlace>
+CK_DEVICE void int8_gemm_store_result(const Int8GemmOutput<kPlace>& output, uint32_t row, uint32_t column,
+                                      uint32_t bits) {
+    const uint64_t index = row * output.ldc + column;
+    if (output.type == kInt8GemmFloat16 || output.type == kInt8GemmBfloat16) {
+        store_element<kPlace>(global_pointer<uint16_t>(output.c + index * 2), static_cast<uint16_t>(bits));
+    } else {
+        store_element<kPlace>(global_pointer<uint32_t>(output.c + index * 4), bits);
+    }
+}
+
 template <ElementPlace kPlace, int kCount>
 CK_DEVICE void int8_gemm_finish(const Int8GemmOutput<kPlace>& output, uint32_t row, uint32_t column,
                                 uint32_t count, const int32_t (&accumulator)[kCount],

@@ -53,8 +53,8 @@ struct Int8GemmShape {
 enum class Int8GemmRefusal : std::uint8_t {
     None,
     Rows,       // a row for few rows takes at most tile_m of A
-    Alignment,  // rows of A and B must start at multiples of `alignment` bytes, k be a positive multiple of
-                // it
+    Alignment,  // k must be positive, rows of A and B start at multiples of `alignment` bytes and, where the
+                // kind is not mapped, k be a multiple of it
     Element,    // C, a scale or the bias lies at no multiple of its element's size
     LeadingDimension,  // lda * tile_m or ldb * tile_n reaches 2^32
     Map,               // m, n, lda or ldb is beyond what a tensor map takes
@@ -105,15 +105,32 @@ constexpr bool int8_gemm_few(Int8GemmKind kind) {
 inline constexpr std::int64_t kInt8GemmMapRows = (std::int64_t{1} << 31) - 256;
 inline constexpr std::int64_t kInt8GemmMapStride = (std::int64_t{1} << 40) - 16;
 
+// Operands that a mapped row reads from a copy in the workspace, with rows at multiples of 16 bytes.
+struct Int8GemmCopies {
+    bool a = false;
+    bool b = false;
+};
+
+// Copying reads the weights twice: with fewer rows of A others are as fast.
+inline constexpr std::int64_t kInt8GemmFewestCopied = 3;
+
+constexpr Int8GemmCopies int8_gemm_copies(const Int8GemmRow& row, const Int8GemmShape& shape) {
+    if (!int8_gemm_mapped(row.kind)) return {};
+    return {(shape.a | static_cast<std::uint64_t>(shape.lda)) % row.alignment != 0,
+            (shape.b | static_cast<std::uint64_t>(shape.ldb)) % row.alignment != 0};
+}
+
 // Why a row does not take a problem, apart from the device's features; None when it does.
 constexpr Int8GemmRefusal int8_gemm_refusal(const Int8GemmRow& row, const Int8GemmShape& shape) {
     const bool few = int8_gemm_few(row.kind);
     if (few && shape.m > row.tile_m) return Int8GemmRefusal::Rows;
     if (row.alignment > 1) {
+        const bool mapped = int8_gemm_mapped(row.kind);
         const std::uint64_t mixed = shape.a | shape.b | static_cast<std::uint64_t>(shape.lda) |
                                     static_cast<std::uint64_t>(shape.ldb) |
-                                    static_cast<std::uint64_t>(shape.k);
-        if (shape.k == 0 || mixed % row.alignment != 0) return Int8GemmRefusal::Alignment;
+                                    (mapped ? 0 : static_cast<std::uint64_t>(shape.k));
+        const bool copied = mapped && shape.m >= kInt8GemmFewestCopied;
+        if (shape.k == 0 || (mixed % row.alignment != 0 && !copied)) return Int8GemmRefusal::Alignment;
         if (!shape.natural) return Int8GemmRefusal::Element;
     }
     if (!row.wide &&

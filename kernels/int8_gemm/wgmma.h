@@ -54,7 +54,7 @@ struct Int8GemmRing {
         parity ^= last ? 1 : 0;
     }
 
-    // All of K of a tile, by one lane.
+    // All of a tile's K, by one lane.
     CK_DEVICE void copy(const TensorMap& first_map, uint32_t first_row, const TensorMap& second_map,
                         uint32_t second_row, uint32_t k) {
         CK_NO_UNROLL
@@ -67,8 +67,8 @@ struct Int8GemmRing {
         }
     }
 
-    // All of K, which is not 0, by one warpgroup: 64 rows of the first tile from `row` on times all rows of
-    // the second.
+    // All of a tile's K, which is not 0, by one warpgroup: 64 rows of the first tile from `row` on times all
+    // rows of the second.
     template <int kCount>
     CK_DEVICE void multiply(int32_t (&accumulator)[kCount], uint32_t row, uint32_t k) {
         uint32_t column = 0;
@@ -115,16 +115,20 @@ struct Int8GemmWgmma {
                       kRows % 64 == 0 && kColumns % kChunkColumns == 0,
                   "a wave has 16 rows, a warpgroup 64");
 
-    // Of a wave's 16 rows; a lane writes four columns, the same ones of a chunk in all its rows.
+    // Of a wave's 16 rows.
     using Output = Int8GemmOutput<ElementPlace::Natural>;
     using WholeOutput = Int8GemmOutput<ElementPlace::Vector>;
     using Sums = int32_t[kColumns / 2];
     using Staged = LocalPointer<int32_t>;
     static constexpr int kSteps = 8;  // of two rows
 
+    // Where vectors of four are stored a lane has the same four columns of a chunk in every second row,
+    // elsewhere one column of each half of a chunk, in all rows, so that a wave's stores are whole lines. A
+    // missing bias is -0: adding it changes nothing, not even a -0, and no test is needed where it is used.
     struct Scales {
-        float row[kSteps];
-        Int8GemmColumns<4> columns[kChunks];
+        float row;  // of row lane % 16
+        float column[kChunks * 4];
+        float bias[kChunks * 4];
     };
 
     static CK_DEVICE void run(const Int8GemmMappedArgs& args, LocalPointer<uint8_t> local) {
@@ -157,106 +161,159 @@ struct Int8GemmWgmma {
             const bool exists = first_row < args.gemm.m;
             Output output;
             output.open(args.gemm, exists ? first_row : 0, origin.column, 16, kColumns);
+            const bool vectors = whole(output);
             // Loaded ahead: they arrive while the products run.
             Scales scales;
-            load_scales(output, scales);
+            load_scales(output, vectors, scales);
             ring.multiply(sums, wave_id() / 4 * 64, args.gemm.k);
             if (!exists) continue;
-            if (whole(output)) {
-                write_whole(args.gemm, first_row, origin.column, sums, scales, staged);
+            if (vectors) {
+                WholeOutput whole_output;
+                whole_output.open(args.gemm, first_row, origin.column, 16, kColumns);
+                with_type(whole_output, [&](const WholeOutput& typed)
+                                            CK_INLINE_LAMBDA { write_whole(typed, sums, scales, staged); });
             } else {
-                write_part(output, sums, staged);
+                with_type(output, [&](const Output& typed)
+                                      CK_INLINE_LAMBDA { write_part(typed, sums, scales, staged); });
             }
         }
     }
 
-    static CK_DEVICE void load_scales(const Output& output, Scales& scales) {
-        CK_UNROLL
-        for (int step = 0; step < kSteps; ++step) {
-            const uint32_t row = lane_row() + step * 2;
-            scales.row[step] = output.type == kInt8GemmInt32
-                                   ? 0.0f
-                                   : int8_gemm_row_scale(output, row < output.rows ? row : output.rows - 1);
-        }
-        CK_UNROLL
-        for (int chunk = 0; chunk < kChunks; ++chunk) {
-            scales.columns[chunk].load(output, chunk * kChunkColumns + lane_column());
-            // Adding -0 changes nothing, not even a -0: no test for a bias where they are used.
+    static CK_DEVICE void load_scales(const Output& output, bool vectors, Scales& scales) {
+        const uint32_t row = lane_id() % 16;
+        scales.row = output.type == kInt8GemmInt32
+                         ? 0.0f
+                         : int8_gemm_row_scale(output, row < output.rows ? row : output.rows - 1);
+        if (vectors) {
             CK_UNROLL
-            for (int index = 0; index < 4; ++index) {
-                const float bias = scales.columns[chunk].bias[index];
-                scales.columns[chunk].bias[index] = output.bias_type == kInt8GemmNone ? -0.0f : bias;
-            }
+            for (int chunk = 0; chunk < kChunks; ++chunk)
+                load_columns<4>(output, chunk * kChunkColumns + lane_column(), chunk * 4, scales);
+        } else {
+            CK_UNROLL
+            for (int half = 0; half < 2 * kChunks; ++half)
+                load_columns<1>(output, half * kWaveSize + lane_id(), half, scales);
         }
     }
 
+    template <int kCount>
+    static CK_DEVICE void load_columns(const Output& output, uint32_t column, int target, Scales& scales) {
+        Int8GemmColumns<kCount> columns;
+        columns.load(output, column);
+        CK_UNROLL
+        for (int index = 0; index < kCount; ++index) {
+            const float bias = columns.bias[index];
+            scales.column[target + index] = columns.scale[index];
+            scales.bias[target + index] = output.bias_type == kInt8GemmNone ? -0.0f : bias;
+        }
+    }
+
+    template <int kCount>
+    static CK_DEVICE Int8GemmColumns<kCount> columns_of(const Scales& scales, int first) {
+        Int8GemmColumns<kCount> columns;
+        CK_UNROLL
+        for (int index = 0; index < kCount; ++index) {
+            columns.scale[index] = scales.column[first + index];
+            columns.bias[index] = scales.bias[first + index];
+        }
+        return columns;
+    }
+
+    // All 16 rows and kColumns columns exist, and vectors of four lie where one store takes them.
     static CK_DEVICE bool whole(const Output& output) {
         const uint32_t vector = output.type == kInt8GemmFloat16 || output.type == kInt8GemmBfloat16 ? 8 : 16;
         return output.rows == 16 && output.columns == kColumns && output.ldc % 4 == 0 &&
                output.c % vector == 0;
     }
 
-    // All 16 rows and kColumns columns exist, and vectors of four lie where one store takes them.
-    static CK_DEVICE void write_whole(const Int8GemmArgs& args, int64_t row, int64_t column, const Sums& sums,
-                                      const Scales& scales, Staged staged) {
-        WholeOutput output;
-        output.open(args, row, column, 16, kColumns);
+    // Calls write(output) with the types known in each branch, so that nothing asks for them inside.
+    template <typename Typed, typename Write>
+    static CK_DEVICE void with_type(Typed output, Write write) {
         output.bias_type = kInt8GemmFloat32;  // as load_scales leaves it
-        // Known in each branch, so that nothing asks for it inside.
         if (output.type == kInt8GemmBfloat16) {
             output.type = kInt8GemmBfloat16;
-            write_whole_type(output, sums, scales, staged);
+            write(output);
         } else if (output.type == kInt8GemmFloat16) {
             output.type = kInt8GemmFloat16;
-            write_whole_type(output, sums, scales, staged);
+            write(output);
         } else if (output.type == kInt8GemmFloat32) {
             output.type = kInt8GemmFloat32;
-            write_whole_type(output, sums, scales, staged);
+            write(output);
         } else {
             output.type = kInt8GemmInt32;
-            write_whole_type(output, sums, scales, staged);
+            write(output);
         }
     }
 
-    static CK_DEVICE void write_whole_type(const WholeOutput& output, const Sums& sums, const Scales& scales,
-                                           Staged staged) {
+    static CK_DEVICE void write_whole(const WholeOutput& output, const Sums& sums, const Scales& scales,
+                                      Staged staged) {
+        float row_scale[kSteps];
+        CK_UNROLL
+        for (int step = 0; step < kSteps; ++step)
+            row_scale[step] = value_of_lane(scales.row, lane_row() + step * 2);
         CK_UNROLL
         for (int chunk = 0; chunk < kChunks; ++chunk) {
             wave_local_fence();
             stage_chunk(sums, chunk, staged);
             wave_local_fence();
+            const Int8GemmColumns<4> columns = columns_of<4>(scales, chunk * 4);
             CK_UNROLL
             for (int step = 0; step < kSteps; ++step) {
-                int32_t quad[4];
                 const uint32_t row = lane_row() + step * 2;
-                load_quad(staged, row, quad);
-                const float row_scale = scales.row[step];
-                const auto scale_of_row = [&]() CK_INLINE_LAMBDA { return row_scale; };
+                const Int32x4 value = *quad_of(staged, row);
+                const int32_t quad[4] = {value.x, value.y, value.z, value.w};
+                const float scale = row_scale[step];
+                const auto scale_of_row = [&]() CK_INLINE_LAMBDA { return scale; };
                 int8_gemm_finish_scaled(output, row, chunk * kChunkColumns + lane_column(), 4, quad,
-                                        scale_of_row, scales.columns[chunk]);
+                                        scale_of_row, columns);
             }
         }
     }
 
-    static CK_DEVICE void write_part(const Output& output, const Sums& sums, Staged staged) {
+    static CK_DEVICE void write_part(const Output& output, const Sums& sums, const Scales& scales,
+                                     Staged staged) {
+        constexpr uint32_t kTogether = 4;
         CK_NO_UNROLL
         for (int chunk = 0; chunk < kChunks; ++chunk) {
+            if (static_cast<uint32_t>(chunk) * kChunkColumns >= output.columns) break;
             wave_local_fence();
+            float scale[2] = {0.0f, 0.0f};
+            float bias[2] = {0.0f, 0.0f};
             CK_UNROLL
             for (int index = 0; index < kChunks; ++index) {
-                if (index == chunk) stage_chunk(sums, index, staged);
+                if (index != chunk) continue;
+                stage_chunk(sums, index, staged);
+                CK_UNROLL
+                for (int half = 0; half < 2; ++half) {
+                    scale[half] = scales.column[index * 2 + half];
+                    bias[half] = scales.bias[index * 2 + half];
+                }
             }
             wave_local_fence();
-            const uint32_t column = chunk * kChunkColumns + lane_column();
-            if (column >= output.columns) continue;
-            const uint32_t left = output.columns - column;
-            Int8GemmColumns<4> columns;
-            columns.load(output, column);
             CK_NO_UNROLL
-            for (uint32_t row = lane_row(); row < output.rows; row += 2) {
-                int32_t quad[4];
-                load_quad(staged, row, quad);
-                int8_gemm_finish(output, row, column, left < 4 ? left : 4, quad, columns);
+            for (uint32_t first = 0; first < output.rows; first += kTogether) {
+                uint32_t bits[kTogether][2];
+                CK_UNROLL
+                for (uint32_t next = 0; next < kTogether; ++next) {
+                    const uint32_t row = first + next;
+                    const float row_scale = value_of_lane(scales.row, row);
+                    CK_UNROLL
+                    for (int half = 0; half < 2; ++half) {
+                        const uint32_t column = half * kWaveSize + lane_id();
+                        const int32_t sum = staged[row * kChunkColumns + (column ^ flip(row))];
+                        // Here and not under the test for its store, where one would wait for the other.
+                        bits[next][half] =
+                            value_again(int8_gemm_result(output, sum, row_scale, scale[half], bias[half]));
+                    }
+                }
+                CK_UNROLL
+                for (uint32_t next = 0; next < kTogether; ++next) {
+                    CK_UNROLL
+                    for (int half = 0; half < 2; ++half) {
+                        const uint32_t column = chunk * kChunkColumns + half * kWaveSize + lane_id();
+                        if (first + next < output.rows && column < output.columns)
+                            int8_gemm_store_result(output, first + next, column, bits[next][half]);
+                    }
+                }
             }
         }
     }
@@ -280,13 +337,10 @@ struct Int8GemmWgmma {
         }
     }
 
-    static CK_DEVICE void load_quad(Staged staged, uint32_t row, int32_t (&quad)[4]) {
-        const Int32x4 value = *reinterpret_cast<LocalPointer<const Int32x4>>(staged + row * kChunkColumns +
-                                                                             (lane_column() ^ flip(row)));
-        quad[0] = value.x;
-        quad[1] = value.y;
-        quad[2] = value.z;
-        quad[3] = value.w;
+    // This lane's four columns of a row of a chunk.
+    static CK_DEVICE LocalPointer<const Int32x4> quad_of(Staged staged, uint32_t row) {
+        return reinterpret_cast<LocalPointer<const Int32x4>>(staged + row * kChunkColumns +
+                                                             (lane_column() ^ flip(row)));
     }
 };
 

@@ -121,9 +121,19 @@ void check_refusals() {
     expect(refusal("wgmma_64x128", shape) == Int8GemmRefusal::None, "wgmma_64x128", "m = 64");
     shape.m = 65;
     expect(refusal("wgmma_64x128", shape) == Int8GemmRefusal::Rows, "wgmma_64x128", "m = 65");
+    shape.k = 63;
+    expect(refusal(mapped, shape) == Int8GemmRefusal::None, mapped, "any k");
+    const Int8GemmRow& row = *find(mapped);
+    expect(!int8_gemm_copies(row, shape).a && !int8_gemm_copies(row, shape).b, mapped, "aligned operands");
     shape.ldb = 72;
-    expect(refusal(mapped, shape) == Int8GemmRefusal::Alignment, mapped, "ldb not aligned");
-    shape.ldb = 64;
+    expect(refusal(mapped, shape) == Int8GemmRefusal::None, mapped, "ldb not aligned");
+    expect(!int8_gemm_copies(row, shape).a && int8_gemm_copies(row, shape).b, mapped, "B is copied");
+    expect(!int8_gemm_copies(*find(async), shape).b, async, "only mapped rows have operands copied");
+    shape.m = 2;
+    expect(refusal(mapped, shape) == Int8GemmRefusal::Alignment, mapped, "ldb not aligned, two rows of A");
+    shape = {257, 512, 65, 100, 64, 64, 64};
+    expect(int8_gemm_copies(row, shape).a && !int8_gemm_copies(row, shape).b, mapped, "A is copied");
+    shape = {256, 512, 64, 100, 64, 64, 64};
 
     // 256 work-items a workgroup: 2^24 - 1 workgroups keep the launch below 2^32 work-items.
     shape.m = 128;

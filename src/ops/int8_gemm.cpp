@@ -2,6 +2,7 @@
 
 #include "cpu/int8_gemm.hpp"
 #include "int8_gemm/int8_gemm_rows.hpp"
+#include "int8_gemm_align/int8_gemm_align_rows.hpp"
 #include "int8_gemm_sum/int8_gemm_sum_rows.hpp"
 #include "ops/checks.hpp"
 #include "ops/cpu.hpp"
@@ -41,8 +42,58 @@ Int8GemmSplit split_of(const ck_context& context, const ck_int8_gemm_args& args,
     return int8_gemm_split(row, args.m, args.n, args.k, context.backend->properties().compute_units);
 }
 
-uint64_t partials_bytes(const ck_int8_gemm_args& args, const Int8GemmSplit& split) {
-    return static_cast<uint64_t>(args.m) * static_cast<uint64_t>(args.n) * split.splits * sizeof(int32_t);
+Int8GemmShape shape_of(const ck_int8_gemm_args& args) {
+    Int8GemmShape shape;
+    shape.a = address(args.a);
+    shape.b = address(args.b);
+    shape.m = args.m;
+    shape.n = args.n;
+    shape.k = args.k;
+    shape.lda = args.lda;
+    shape.ldb = args.ldb;
+    shape.natural = int8_gemm_is_natural(args);
+    return shape;
+}
+
+// Operands that the row does not take as they are, or the sums of the parts of K.
+struct GemmWorkspace {
+    GemmWorkspace(DeviceWorkspace& workspace, const ck_int8_gemm_args& args, const Int8GemmRow& row,
+                  const Int8GemmSplit& split)
+        : copies(int8_gemm_copies(row, shape_of(args))), in_parts(split.splits > 1) {
+        const auto m = static_cast<uint64_t>(args.m);
+        const auto n = static_cast<uint64_t>(args.n);
+        const auto ld = static_cast<uint64_t>(int8_gemm_aligned_ld(args.k));
+        if (copies.a) a = workspace.take(m * ld);
+        if (copies.b) b = workspace.take(n * ld);
+        if (in_parts) partials = workspace.take(m * n * split.splits * sizeof(int32_t));
+    }
+
+    Int8GemmCopies copies;
+    bool in_parts;
+    uint64_t a = 0;
+    uint64_t b = 0;
+    uint64_t partials = 0;
+};
+
+// Puts aligned copies in the places of operands.
+Status launch_align(ck_context& context, Int8GemmArgs& gemm, const GemmWorkspace& workspace, void* stream) {
+    const Int8GemmAlignRow& row = kInt8GemmAlignRows[0];
+    const int64_t ld = int8_gemm_aligned_ld(gemm.k);
+    Int8GemmAlignArgs align{};
+    align.columns = gemm.k;
+    align.ld_target = static_cast<uint32_t>(ld);
+    std::size_t count = 0;
+    const auto add = [&](bool copied, uint64_t target, uint64_t& operand, int64_t rows, int64_t& ld_operand) {
+        if (!copied) return;
+        align.matrix[count++] = {operand, target, rows, ld_operand};
+        align.groups += int8_gemm_align_groups(row, rows);
+        if (count == 1) align.first_groups = align.groups;
+        operand = target;
+        ld_operand = ld;
+    };
+    add(workspace.copies.a, workspace.a, gemm.a, gemm.m, gemm.lda);
+    add(workspace.copies.b, workspace.b, gemm.b, gemm.n, gemm.ldb);
+    return gpu(context).launch(row.kernel, align.groups, row.threads, &align, stream);
 }
 
 Status launch_sum(ck_context& context, const Int8GemmArgs& gemm, uint64_t partials, uint32_t splits,
@@ -84,12 +135,18 @@ Status launch(ck_context& context, const ck_int8_gemm_args& args, const Variant&
     const Int8GemmSplit split = args.workspace ? split_of(context, args, row) : Int8GemmSplit{};
     device.splits = split.splits;
     device.split_k = split.split_k;
-    if (int8_gemm_mapped(row.kind)) return launch_mapped(context, row, grid, device, stream, order);
+    DeviceWorkspace memory(args.workspace);
+    const GemmWorkspace workspace(memory, args, row, split);
+    if (int8_gemm_mapped(row.kind)) {
+        if (!workspace.copies.a && !workspace.copies.b)
+            return launch_mapped(context, row, grid, device, stream, order);
+        CK_RETURN_IF_ERROR(launch_align(context, device, workspace, stream));
+        return launch_mapped(context, row, grid, device, stream, runtime::LaunchOrder::After);
+    }
     if (split.splits == 1)
         return gpu(context).launch(row.kernel, grid.groups, grid.threads, &device, stream, 0, order);
-    DeviceWorkspace workspace(args.workspace);
     Int8GemmArgs parts = device;
-    parts.c = workspace.take(partials_bytes(args, split));
+    parts.c = workspace.partials;
     parts.ldc = args.n;
     parts.output_type = kInt8GemmInt32;
     CK_RETURN_IF_ERROR(
@@ -169,11 +226,9 @@ void Int8Gemm::regions(const Args& args, Regions& regions) {
 
 uint64_t Int8Gemm::workspace(const ck_context& context, const Args& args, const Variant& variant) {
     if (!variant.row) return cpu::int8_gemm_workspace(args);
-    const Int8GemmSplit split = split_of(context, args, row_of(variant));
-    if (split.splits == 1) return 0;
-    DeviceWorkspace workspace(nullptr);
-    workspace.take(partials_bytes(args, split));
-    return workspace.needed();
+    DeviceWorkspace memory(nullptr);
+    const GemmWorkspace parts(memory, args, row_of(variant), split_of(context, args, row_of(variant)));
+    return memory.needed();
 }
 
 std::span<const DeviceRow> Int8Gemm::device_rows() {
@@ -189,16 +244,7 @@ Metrics Int8Gemm::metrics(const Args& args) {
 Refusal Int8Gemm::refusal(const Args& args, const Variant& variant, const Int8GemmNames& names) {
     if (empty(args)) return {};
     const Int8GemmRow& row = row_of(variant);
-    Int8GemmShape shape;
-    shape.a = address(args.a);
-    shape.b = address(args.b);
-    shape.m = args.m;
-    shape.n = args.n;
-    shape.k = args.k;
-    shape.lda = args.lda;
-    shape.ldb = args.ldb;
-    shape.natural = int8_gemm_is_natural(args);
-    switch (int8_gemm_refusal(row, shape)) {
+    switch (int8_gemm_refusal(row, shape_of(args))) {
         case Int8GemmRefusal::None:
             break;
         case Int8GemmRefusal::Rows:
@@ -207,7 +253,7 @@ Refusal Int8Gemm::refusal(const Args& args, const Variant& variant, const Int8Ge
             if (args.k == 0) return "k is 0";
             return refuse_misaligned(row.alignment, {{names.a, args.a},
                                                      {names.b, args.b},
-                                                     {"k", args.k},
+                                                     {"k", int8_gemm_mapped(row.kind) ? 0 : args.k},
                                                      {names.lda, args.lda},
                                                      {names.ldb, args.ldb}});
         case Int8GemmRefusal::Element:
@@ -235,9 +281,13 @@ Refusal Int8Gemm::refusal(const Args& args, const Variant& variant, const Int8Ge
 }
 
 Status Int8Gemm::prepare(ck_context& context, const Args& args, const Variant& variant) {
-    if (split_of(context, args, row_of(variant)).splits > 1)
-        CK_RETURN_IF_ERROR(gpu(context).prepare(kInt8GemmSumRows[0].kernel));
-    return gpu(context).prepare(row_of(variant).kernel);
+    const Int8GemmRow& row = row_of(variant);
+    DeviceWorkspace memory(nullptr);
+    const GemmWorkspace parts(memory, args, row, split_of(context, args, row));
+    if (parts.copies.a || parts.copies.b)
+        CK_RETURN_IF_ERROR(gpu(context).prepare(kInt8GemmAlignRows[0].kernel));
+    if (parts.in_parts) CK_RETURN_IF_ERROR(gpu(context).prepare(kInt8GemmSumRows[0].kernel));
+    return gpu(context).prepare(row.kernel);
 }
 
 Status Int8Gemm::run(ck_context& context, const Args& args, const Variant& variant, void* stream,
