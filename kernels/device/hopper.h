@@ -145,6 +145,18 @@ struct WarpgroupInt8<64> {
 };
 
 template <>
+struct WarpgroupInt8<96> {
+    static CK_DEVICE void multiply(int32_t (&d)[48], uint64_t first, uint64_t second, uint32_t keep) {
+        asm volatile(CK_WGMMA("96",
+                              CK_TEN("") ", " CK_TEN("1") ", " CK_TEN("2") ", " CK_TEN(
+                                  "3") ", %40, %41, %42, %43, %44, %45, %46, %47",
+                              "%48", "%49", "%50")
+                     : CK_OPERANDS_32(0), CK_OPERANDS_8(32), CK_OPERANDS_8(40)
+                     : "l"(first), "l"(second), "r"(keep));
+    }
+};
+
+template <>
 struct WarpgroupInt8<128> {
     static CK_DEVICE void multiply(int32_t (&d)[64], uint64_t first, uint64_t second, uint32_t keep) {
         asm volatile(CK_WGMMA("128",
@@ -152,6 +164,18 @@ struct WarpgroupInt8<128> {
                                   "4") ", " CK_TEN("5") ", %60, %61, %62, %63",
                               "%64", "%65", "%66")
                      : CK_OPERANDS_32(0), CK_OPERANDS_32(32)
+                     : "l"(first), "l"(second), "r"(keep));
+    }
+};
+
+template <>
+struct WarpgroupInt8<144> {
+    static CK_DEVICE void multiply(int32_t (&d)[72], uint64_t first, uint64_t second, uint32_t keep) {
+        asm volatile(CK_WGMMA("144",
+                              CK_TEN("") ", " CK_TEN("1") ", " CK_TEN("2") ", " CK_TEN("3") ", " CK_TEN(
+                                  "4") ", " CK_TEN("5") ", " CK_TEN("6") ", %70, %71",
+                              "%72", "%73", "%74")
+                     : CK_OPERANDS_32(0), CK_OPERANDS_32(32), CK_OPERANDS_8(64)
                      : "l"(first), "l"(second), "r"(keep));
     }
 };
@@ -167,6 +191,16 @@ struct WarpgroupInt8<192> {
                 "%96", "%97", "%98")
             : CK_OPERANDS_32(0), CK_OPERANDS_32(32), CK_OPERANDS_32(64)
             : "l"(first), "l"(second), "r"(keep));
+    }
+};
+
+template <>
+struct WarpgroupInt8<224> {
+    static CK_DEVICE void multiply(int32_t (&d)[112], uint64_t first, uint64_t second, uint32_t keep) {
+        asm volatile(CK_WGMMA("224", CK_HUNDRED ", " CK_TEN("10") ", %110, %111", "%112", "%113", "%114")
+                     : CK_OPERANDS_32(0), CK_OPERANDS_32(32), CK_OPERANDS_32(64), CK_OPERANDS_8(96),
+                       CK_OPERANDS_8(104)
+                     : "l"(first), "l"(second), "r"(keep));
     }
 };
 

@@ -190,13 +190,11 @@ CK_DEVICE uint32_t int8_gemm_result(const Int8GemmOutput<kPlace>& output, int32_
 }
 
 template <ElementPlace kPlace>
-CK_DEVICE void int8_gemm_store_result(const Int8GemmOutput<kPlace>& output, uint32_t row, uint32_t column,
-                                      uint32_t bits) {
-    const uint64_t index = row * output.ldc + column;
+CK_DEVICE void int8_gemm_store_result(const Int8GemmOutput<kPlace>& output, uint64_t address, uint32_t bits) {
     if (output.type == kInt8GemmFloat16 || output.type == kInt8GemmBfloat16) {
-        store_element<kPlace>(global_pointer<uint16_t>(output.c + index * 2), static_cast<uint16_t>(bits));
+        store_element<kPlace>(global_pointer<uint16_t>(address), static_cast<uint16_t>(bits));
     } else {
-        store_element<kPlace>(global_pointer<uint32_t>(output.c + index * 4), bits);
+        store_element<kPlace>(global_pointer<uint32_t>(address), bits);
     }
 }
 

@@ -105,7 +105,7 @@ constexpr bool int8_gemm_few(Int8GemmKind kind) {
 inline constexpr std::int64_t kInt8GemmMapRows = (std::int64_t{1} << 31) - 256;
 inline constexpr std::int64_t kInt8GemmMapStride = (std::int64_t{1} << 40) - 16;
 
-// Operands that a mapped row reads from a copy in the workspace, with rows at multiples of 16 bytes.
+// Operands that a mapped row reads from a copy in the workspace.
 struct Int8GemmCopies {
     bool a = false;
     bool b = false;

@@ -106,13 +106,13 @@ struct Int8GemmWgmma {
     static constexpr int kThreads = (kConsumers + 4) * kWaveSize;
     static constexpr int kStages = 192 * 1024 / ((kRows + kColumns) * kDepth);
     using Ring = Int8GemmRing<kRows, kColumns, kStages, kConsumers>;
-    // A wave's results leave in chunks of 16 rows and 64 columns.
+    // A wave's results leave in chunks of 16 rows and 64 columns, the last one perhaps of fewer.
     static constexpr int kChunkColumns = 64;
-    static constexpr int kChunks = kColumns / kChunkColumns;
+    static constexpr int kChunks = (kColumns + kChunkColumns - 1) / kChunkColumns;
     static constexpr int kWaveBytes = 16 * kChunkColumns * 4;
     static constexpr int kLocalBytes = Ring::kTileBytes + kConsumers * kWaveBytes + Ring::kBarrierBytes;
     static_assert(kDepth == Ring::kDepth && kAlignment == 16 && kWavesN == 1 && kRows == 16 * kWavesM &&
-                      kRows % 64 == 0 && kColumns % kChunkColumns == 0,
+                      kRows % 64 == 0 && kColumns % 16 == 0,
                   "a wave has 16 rows, a warpgroup 64");
 
     // Of a wave's 16 rows.
@@ -255,6 +255,7 @@ struct Int8GemmWgmma {
             wave_local_fence();
             stage_chunk(sums, chunk, staged);
             wave_local_fence();
+            if (chunk * kChunkColumns + lane_column() >= kColumns) continue;
             const Int8GemmColumns<4> columns = columns_of<4>(scales, chunk * 4);
             CK_UNROLL
             for (int step = 0; step < kSteps; ++step) {
@@ -272,6 +273,8 @@ struct Int8GemmWgmma {
     static CK_DEVICE void write_part(const Output& output, const Sums& sums, const Scales& scales,
                                      Staged staged) {
         constexpr uint32_t kTogether = 4;
+        const uint64_t element = output.type == kInt8GemmFloat16 || output.type == kInt8GemmBfloat16 ? 2 : 4;
+        const uint64_t pitch = output.ldc * element;
         CK_NO_UNROLL
         for (int chunk = 0; chunk < kChunks; ++chunk) {
             if (static_cast<uint32_t>(chunk) * kChunkColumns >= output.columns) break;
@@ -289,30 +292,39 @@ struct Int8GemmWgmma {
                 }
             }
             wave_local_fence();
+            const uint32_t first_column = chunk * kChunkColumns + lane_id();
+            uint64_t target = output.c + first_column * element;
             CK_NO_UNROLL
             for (uint32_t first = 0; first < output.rows; first += kTogether) {
+                float row_scale[kTogether];
+                int32_t sum[kTogether][2];
                 uint32_t bits[kTogether][2];
                 CK_UNROLL
                 for (uint32_t next = 0; next < kTogether; ++next) {
                     const uint32_t row = first + next;
-                    const float row_scale = value_of_lane(scales.row, row);
+                    row_scale[next] = value_of_lane(scales.row, row);
                     CK_UNROLL
-                    for (int half = 0; half < 2; ++half) {
-                        const uint32_t column = half * kWaveSize + lane_id();
-                        const int32_t sum = staged[row * kChunkColumns + (column ^ flip(row))];
-                        // Here and not under the test for its store, where one would wait for the other.
-                        bits[next][half] =
-                            value_again(int8_gemm_result(output, sum, row_scale, scale[half], bias[half]));
-                    }
+                    for (int half = 0; half < 2; ++half)
+                        sum[next][half] =
+                            staged[row * kChunkColumns + ((half * kWaveSize + lane_id()) ^ flip(row))];
+                }
+                // Here and not under the tests for the stores, where one result would wait for the other.
+                CK_UNROLL
+                for (uint32_t next = 0; next < kTogether; ++next) {
+                    CK_UNROLL
+                    for (int half = 0; half < 2; ++half)
+                        bits[next][half] = value_again(int8_gemm_result(
+                            output, sum[next][half], row_scale[next], scale[half], bias[half]));
                 }
                 CK_UNROLL
                 for (uint32_t next = 0; next < kTogether; ++next) {
                     CK_UNROLL
                     for (int half = 0; half < 2; ++half) {
-                        const uint32_t column = chunk * kChunkColumns + half * kWaveSize + lane_id();
-                        if (first + next < output.rows && column < output.columns)
-                            int8_gemm_store_result(output, first + next, column, bits[next][half]);
+                        if (first + next < output.rows && first_column + half * kWaveSize < output.columns)
+                            int8_gemm_store_result(output, target + half * kWaveSize * element,
+                                                   bits[next][half]);
                     }
+                    target += pitch;
                 }
             }
         }
@@ -330,6 +342,7 @@ struct Int8GemmWgmma {
         CK_UNROLL
         for (int block = 0; block < kChunkColumns / 8; ++block) {
             const int from = (chunk * (kChunkColumns / 8) + block) * 4;
+            if (from >= kColumns / 2) continue;
             const LocalPointer<Int32x2> target =
                 reinterpret_cast<LocalPointer<Int32x2>>(first + (block * 8 ^ flip(row)));
             target[0] = Int32x2{sums[from], sums[from + 1]};

@@ -17,7 +17,7 @@ struct Int8GemmAlignMatrix {
 struct Int8GemmAlignArgs {
     Int8GemmAlignMatrix matrix[2];  // the second one may have no rows
     uint32_t columns;
-    uint32_t ld_target;     // columns rounded up to a multiple of 16
+    uint32_t ld_target;     // a multiple of 16
     uint32_t first_groups;  // workgroups of the first matrix
     uint32_t groups;        // of both
 };

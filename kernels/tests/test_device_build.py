@@ -195,7 +195,7 @@ class DeviceBuild(unittest.TestCase):
                         if target != "*":
                             self.assertIn(rows[row], targets[target]["features"], f"{target} {row}")
                     for key in set(rule) - {"rows"}:
-                        self.assertIn(key, ("m", "n", "k", "outputs"))
+                        self.assertIn(key, ("m", "n", "k", "outputs", "columns"))
                         low, high = rule[key]
                         self.assertLessEqual(low, high)
 

@@ -23,7 +23,7 @@ struct VariantSlot {
 constexpr std::size_t kOpCount = 11;  // one past the largest ck_op
 
 // The sizes of a problem that preferences may ask for, in the order of the operator's names for them.
-constexpr std::size_t kMaxMetrics = 4;
+constexpr std::size_t kMaxMetrics = 5;
 using Metrics = std::array<int64_t, kMaxMetrics>;
 
 // A rule of the preferences, made ready for a context: no name is compared during a call.

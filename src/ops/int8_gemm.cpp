@@ -236,9 +236,13 @@ std::span<const DeviceRow> Int8Gemm::device_rows() {
 }
 
 Metrics Int8Gemm::metrics(const Args& args) {
+    constexpr int64_t kTileRows = 128;
+    const int64_t tiles = args.m / kTileRows + (args.m % kTileRows != 0 ? 1 : 0);
     int64_t outputs = 0;
+    int64_t columns = 0;
     if (__builtin_mul_overflow(args.m, args.n, &outputs)) outputs = INT64_MAX;
-    return {args.m, args.n, args.k, outputs};
+    if (__builtin_mul_overflow(tiles, args.n, &columns)) columns = INT64_MAX;
+    return {args.m, args.n, args.k, outputs, columns};
 }
 
 Refusal Int8Gemm::refusal(const Args& args, const Variant& variant, const Int8GemmNames& names) {

@@ -35,7 +35,7 @@ struct Int8Gemm {
     using Args = ck_int8_gemm_args;
     static constexpr ck_op id = CK_OP_INT8_GEMM;
     static constexpr const char* cpu_variant = "int8_gemm_cpu";
-    static constexpr const char* metric_names[] = {"m", "n", "k", "outputs"};
+    static constexpr const char* metric_names[] = {"m", "n", "k", "outputs", "columns"};
 
     static Status normalise(Args& args);
     static bool empty(const Args& args);

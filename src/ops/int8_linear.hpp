@@ -13,7 +13,7 @@ struct Int8Linear {
     static constexpr const char* cpu_variant = "int8_linear_cpu";
     // A device variant is one of the INT8 GEMM; the quantizer in front chooses its own.
     static constexpr const char* preferences = "int8_gemm";
-    static constexpr const char* metric_names[] = {"m", "n", "k", "outputs"};
+    static constexpr const char* metric_names[] = {"m", "n", "k", "outputs", "columns"};
 
     static Status normalise(Args& args);
     static bool empty(const Args& args);

@@ -322,7 +322,7 @@ std::span<const DeviceRow> W4a8Linear::device_rows() {
 
 // Those of the products that run, of as many columns as are decoded at a time.
 Metrics W4a8Linear::metrics(const Args& args) {
-    if (empty(args)) return {args.m, args.n, args.k, 0};
+    if (empty(args)) return {args.m, args.n, args.k, 0, 0};
     const LinearWorkspace workspace = workspace_of(args, false, false);
     return Int8Gemm::metrics(gemm_part(args, workspace, 0, workspace.chunk));
 }
