@@ -149,9 +149,8 @@ TEST_CASE("int8_gemm with few rows, long and wide", "[edges][int8_gemm][full]") 
     gemm(513, 300, 1000, CK_F16);
 }
 
-// Tiles in pairs and with an odd row of them, parts of K summed in clusters, rows of A and B at any address, rows of C
-// off every vector's border.
-TEST_CASE("int8_gemm with tiles that share multiprocessors", "[edges][int8_gemm][full]") {
+// Several tiles, whole ones among them: rows of A and B at any address, rows of C off every vector's border.
+TEST_CASE("int8_gemm with tiles beside the borders of vectors", "[edges][int8_gemm][full]") {
     gemm(1290, 2900, 304, CK_BF16);
     gemm(700, 3001, 1031, CK_BF16);
     gemm(385, 1028, 4112, CK_F32);
