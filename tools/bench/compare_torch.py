@@ -1,6 +1,6 @@
 """Times ck_int8_gemm beside torch._int_mm in one process on one CUDA or ROCm device.
 
-    compare_torch.py --library build/release/src/libckitchen.so [--shape 12544x9216x3072 ...] [--rounds 30] [--flush]
+    compare_torch.py --library build/release/src/libckitchen.so [--shape 12544x9216x3072 ...] [--rounds 30] [--flush] [--shift 1]
 
 For each shape (MxNxK): the median of events around single calls, taken in turn, inputs random. Between calls nothing is flushed (warm
 L2 where the operands fit) unless --flush is given, which reads 512 MiB before each. ckitchen writes bfloat16 with scales and bias,
@@ -67,6 +67,7 @@ def main():
     parser.add_argument("--library", required=True)
     parser.add_argument("--shape", action="append", help="MxNxK, may be repeated")
     parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--shift", type=int, default=0, help="bytes by which A and B miss their alignment")
     parser.add_argument("--flush", action="store_true", help="fill the L2 cache with other data before each call")
     parser.add_argument("--tops", type=float, default=1979.0, help="dense INT8 rate of the device in TOPS")
     parser.add_argument("--bandwidth", type=float, default=4.1, help="memory bandwidth of the device in TB/s")
@@ -90,14 +91,21 @@ def main():
 
     for shape in shapes:
         m, n, k = (int(x) for x in shape.split("x"))
-        a = torch.randint(-127, 128, (m, k), dtype=torch.int8, device="cuda")
-        b = torch.randint(-127, 128, (n, k), dtype=torch.int8, device="cuda")
+        a, b = (torch.randint(-127, 128, (rows * k + options.shift,), dtype=torch.int8, device="cuda")[options.shift:].view(rows, k)
+                for rows in (m, n))
         scale_a = torch.rand(m, device="cuda") * 1e-3
         scale_b = torch.rand(n, device="cuda") * 1e-3
         bias = torch.randn(n, device="cuda").bfloat16()
         c = torch.empty(m, n, dtype=torch.bfloat16, device="cuda")
         args = GemmArgs(ctypes.sizeof(GemmArgs), CK_BF16, m, n, k, a.data_ptr(), 0, b.data_ptr(), 0, c.data_ptr(), 0,
                         scale_a.data_ptr(), scale_b.data_ptr(), 0, 0, bias.data_ptr(), CK_BF16)
+        needed = ctypes.c_uint64()
+        if ck.ck_int8_gemm_workspace_size(context, ctypes.byref(args), ctypes.byref(needed)) != 0:
+            raise SystemExit(ck.ck_last_error().decode())
+        workspace = torch.empty(needed.value, dtype=torch.uint8, device="cuda")
+        args.workspace, args.workspace_size = workspace.data_ptr(), needed.value
+        # torch._int_mm takes no fewer rows, and multiples of 8 only: zeros make up the others for the comparison of the results.
+        takes = m > 16 and n % 8 == 0 and k % 8 == 0
 
         def ours():
             if ck.ck_int8_gemm(context, ctypes.byref(args), stream) != 0:
@@ -107,19 +115,19 @@ def main():
             return torch._int_mm(a, b.t())
 
         calls = {"ckitchen": ours}
-        if m > 16:  # torch._int_mm takes no fewer rows
+        if takes:
             calls["torch._int_mm"] = theirs
         ours()
         variant = ck.ck_last_variant().decode()
-        if m > 16:
-            # The epilogue's three roundings done by PyTorch on torch._int_mm's sums: the same bits.
-            sums = theirs()
-            for first in range(0, m, 1024):
-                rows = slice(first, first + 1024)
-                expected = ((sums[rows].float() * scale_a[rows, None]) * scale_b[None, :] + bias.float()[None, :]).bfloat16()
-                if not torch.equal(c[rows], expected):
-                    raise SystemExit(f"{shape}: wrong result from {variant} in rows {first} to {first + 1023}")
-            del sums, expected
+        # The epilogue's three roundings done by PyTorch on torch._int_mm's sums: the same bits.
+        whole = [torch.nn.functional.pad(x, (0, -k % 8, 0, max(32, len(x) + -len(x) % 8) - len(x))) for x in (a, b)]
+        sums = torch._int_mm(whole[0], whole[1].t())[:m, :n]
+        for first in range(0, m, 1024):
+            rows = slice(first, first + 1024)
+            expected = ((sums[rows].float() * scale_a[rows, None]) * scale_b[None, :] + bias.float()[None, :]).bfloat16()
+            if not torch.equal(c[rows], expected):
+                raise SystemExit(f"{shape}: wrong result from {variant} in rows {first} to {first + 1023}")
+        del whole, sums, expected
         times = {name: [] for name in calls}
         for _ in range(options.rounds):
             for name, call in calls.items():
@@ -134,7 +142,8 @@ def main():
             ratio = statistics.median(x / y for x, y in zip(times["torch._int_mm"], times["ckitchen"]))
             print(f"{shape:>18} torch._int_mm / ckitchen: {ratio:.3f}")
 
-    small = GemmArgs(ctypes.sizeof(GemmArgs), CK_BF16, 64, 64, 64, a.data_ptr(), 0, b.data_ptr(), 0, c.data_ptr(), 0,
+    operand = torch.zeros(64, 64, dtype=torch.int8, device="cuda")
+    small = GemmArgs(ctypes.sizeof(GemmArgs), CK_BF16, 64, 64, 64, operand.data_ptr(), 0, operand.data_ptr(), 0, c.data_ptr(), 0,
                      scale_a.data_ptr(), scale_b.data_ptr())
     reference = ctypes.byref(small)
     empty = GemmArgs(ctypes.sizeof(GemmArgs), CK_BF16, 0, 64, 64)
