@@ -185,7 +185,6 @@ class DeviceBuild(unittest.TestCase):
                 rows.update(("tiled_" + name, feature)
                             for name, feature in kernel_rows(OPTIONS.kernels, "int8_gemm_tiled"))
                 rows.update(kernel_rows(OPTIONS.kernels, "w4a8_gemv"))
-            self.assertIn("*", by_target)
             for target, rules in by_target.items():
                 self.assertTrue(target == "*" or target in targets, target)
                 for rule in rules:
