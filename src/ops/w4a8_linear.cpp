@@ -85,9 +85,11 @@ struct LinearWorkspace {
             decoded[0] = workspace.take(bytes);
             decoded[1] = ahead && chunk < args.n ? workspace.take(bytes) : decoded[0];
         }
-        if (!has_correction(args)) return;
-        sums = workspace.take(m * static_cast<uint64_t>(args.k / args.group) * sizeof(float));
-        if (has_values) values = workspace.take(m * columns * sizeof(float));
+        if (has_correction(args)) {
+            sums = workspace.take(m * static_cast<uint64_t>(args.k / args.group) * sizeof(float));
+            if (has_values) values = workspace.take(m * columns * sizeof(float));
+        }
+        products = workspace.take(0);
     }
 
     // Where the part that begins at column `first` is decoded to.
@@ -102,6 +104,7 @@ struct LinearWorkspace {
     uint64_t decoded[2] = {};
     uint64_t sums = 0;
     uint64_t values = 0;
+    uint64_t products = 0;  // from here on, the products' own
 };
 
 LinearWorkspace workspace_of(const ck_w4a8_linear_args& args, bool packed, bool ahead) {
@@ -161,6 +164,27 @@ ck_int8_gemm_args gemm_part(const ck_w4a8_linear_args& args, const LinearWorkspa
         part.ldc = workspace.chunk;
     }
     return part;
+}
+
+// The product of columns [first, first + count) with its own workspace, which lies behind all others.
+ck_int8_gemm_args gemm_with_workspace(const ck_context& context, const ck_w4a8_linear_args& args,
+                                      const LinearWorkspace& workspace, const Variant& variant, int64_t first,
+                                      int64_t count) {
+    ck_int8_gemm_args part = gemm_part(args, workspace, first, count);
+    part.workspace_size = Int8Gemm::workspace(context, part, variant);
+    if (part.workspace_size != 0) part.workspace = reinterpret_cast<void*>(workspace.products);
+    return part;
+}
+
+struct Columns {
+    int64_t first;
+    int64_t count;
+};
+
+// The first part and the last one: the others are as wide as the first.
+std::array<Columns, 2> part_widths(const ck_w4a8_linear_args& args, const LinearWorkspace& workspace) {
+    const int64_t last = (args.n - 1) / workspace.chunk * workspace.chunk;
+    return {{{0, std::min(workspace.chunk, args.n)}, {last, args.n - last}}};
 }
 
 W4a8GemvArgs packed_part(const ck_w4a8_linear_args& args, const LinearWorkspace& workspace, int64_t first,
@@ -226,8 +250,8 @@ Status run_product(ck_context& context, const ck_w4a8_linear_args& args, const L
         const LaunchOrder order = workspace.decodes_beside(first) ? LaunchOrder::Beside : LaunchOrder::After;
         CK_RETURN_IF_ERROR(W4a8Dequant::run(context, dequant, *decoder, stream, order));
     }
-    return Int8Gemm::run(context, gemm_part(args, workspace, first, count), variant, stream,
-                         LaunchOrder::Beside);
+    return Int8Gemm::run(context, gemm_with_workspace(context, args, workspace, variant, first, count),
+                         variant, stream, LaunchOrder::Beside);
 }
 
 Status run_parts(ck_context& context, const ck_w4a8_linear_args& args, const Variant& variant, void* stream) {
@@ -313,7 +337,12 @@ uint64_t W4a8Linear::workspace(const ck_context& context, const Args& args, cons
     DeviceWorkspace workspace(nullptr);
     const LinearWorkspace parts(workspace, args, packed_row(variant) != nullptr,
                                 decodes_ahead(context, args));
-    return workspace.needed();
+    if (packed_row(variant)) return workspace.needed();
+    uint64_t products = 0;
+    for (const auto& [first, count] : part_widths(args, parts))
+        products =
+            std::max(products, Int8Gemm::workspace(context, gemm_part(args, parts, first, count), variant));
+    return workspace.needed() + products;
 }
 
 std::span<const DeviceRow> W4a8Linear::device_rows() {
@@ -349,7 +378,9 @@ Status W4a8Linear::prepare(ck_context& context, const Args& args, const Variant&
         CK_RETURN_IF_ERROR(Call<W4a8Dequant>::choose_part(context, dequant, decoder));
         CK_RETURN_IF_ERROR(W4a8Dequant::prepare(context, dequant, *decoder));
     }
-    return Int8Gemm::prepare(context, gemm_part(args, workspace, 0, workspace.chunk), variant);
+    for (const auto& [first, count] : part_widths(args, workspace))
+        CK_RETURN_IF_ERROR(Int8Gemm::prepare(context, gemm_part(args, workspace, first, count), variant));
+    return {};
 }
 
 Status W4a8Linear::run(ck_context& context, const Args& args, const Variant& variant, void* stream) {

@@ -102,7 +102,7 @@ TEST_CASE("int8_gemm with few columns and a width that no vector divides", "[edg
 }
 
 // Too few tiles for a GPU: its units share K. The sums of the parts lie in the workspace.
-TEST_CASE("int8_gemm with few results and a deep K", "[edges][int8_gemm][int8_linear]") {
+TEST_CASE("int8_gemm with few results and a deep K", "[edges][int8_gemm][int8_linear][w4a8_linear]") {
     const int64_t shapes[][3] = {{64, 64, 4096}, {65, 130, 2053}, {33, 7, 5000}, {1, 40, 9001},
                                  {8, 33, 8192},  {16, 256, 1024}, {9, 1, 4112},  {2, 2, 65536}};
     const ck_dtype dtypes[] = {CK_BF16, CK_I32, CK_F32, CK_F16};
@@ -125,6 +125,15 @@ TEST_CASE("int8_gemm with few results and a deep K", "[edges][int8_gemm][int8_li
             all.int8_linear.k = k;
             all.int8_linear.x_dtype = CK_BF16;
             all.int8_linear.out_dtype = dtype == CK_I32 ? CK_BF16 : dtype;
+        }));
+        check(make_case(CK_OP_W4A8_LINEAR, [&, m = m, n = n, k = k](Args& all) {
+            all.w4a8_linear.m = m;
+            all.w4a8_linear.n = n;
+            all.w4a8_linear.k = (k + 63) / 64 * 64;
+            all.w4a8_linear.x_dtype = CK_BF16;
+            all.w4a8_linear.group = 64;
+            all.w4a8_linear.layout = turn % 2 == 0 ? CK_W4A8_ASYMMETRIC : CK_W4A8_CODEBOOK;
+            all.w4a8_linear.out_dtype = dtype == CK_I32 ? CK_BF16 : dtype;
         }));
         if (!device().is_simulated()) continue;
         // No problem but these needs memory for sums, and none where one unit is all there is.
