@@ -19,12 +19,22 @@ CK_DEVICE uint16_t float_to_bfloat16(float value) {
 #endif
 }
 
+// Two numbers as float_to_bfloat16 has them, the first one in the low half.
+CK_DEVICE uint32_t floats_to_bfloat16(float first, float second) {
+#if defined(__NVPTX__)
+    uint32_t both;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+    return both;
+#else
+    return float_to_bfloat16(first) | static_cast<uint32_t>(float_to_bfloat16(second)) << 16;
+#endif
+}
+
 // Two numbers after rounding to bfloat16, to nearest, ties to even; overflow is infinity. What is a NaN may
 // become 0.
 CK_DEVICE void round_to_bfloat16(float& first, float& second) {
 #if defined(__NVPTX__)
-    uint32_t both;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+    const uint32_t both = floats_to_bfloat16(first, second);
     first = __builtin_bit_cast(float, both << 16);
     second = __builtin_bit_cast(float, both & 0xffff0000u);
 #else

@@ -26,6 +26,9 @@ struct Float16Format {
     typedef uint16_t Bits;
     static CK_DEVICE float to_float(uint32_t bits) { return float16_to_float(static_cast<uint16_t>(bits)); }
     static CK_DEVICE uint32_t from_float(float value) { return float_to_float16(value); }
+    static CK_DEVICE uint32_t from_floats(float first, float second) {
+        return from_float(first) | from_float(second) << 16;
+    }
 };
 
 struct Bfloat16Format {
@@ -33,6 +36,9 @@ struct Bfloat16Format {
     typedef uint16_t Bits;
     static CK_DEVICE float to_float(uint32_t bits) { return __builtin_bit_cast(float, bits << 16); }
     static CK_DEVICE uint32_t from_float(float value) { return float_to_bfloat16(value); }
+    static CK_DEVICE uint32_t from_floats(float first, float second) {
+        return floats_to_bfloat16(first, second);
+    }
 };
 
 CK_DEVICE uint32_t element_size(uint32_t type) {

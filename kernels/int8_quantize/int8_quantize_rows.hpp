@@ -10,11 +10,16 @@
 
 namespace ckitchen {
 
-enum class Int8QuantizeWidth : std::uint8_t { Vectors, Pieces, Whole, Any };
+enum class Int8QuantizeWidth : std::uint8_t { Vectors, Rotated, Pieces, Whole, Any };
+
+// Does a lane hold its row as it lies in memory?
+constexpr bool int8_quantize_holds_vectors(Int8QuantizeWidth width) {
+    return width == Int8QuantizeWidth::Vectors || width == Int8QuantizeWidth::Rotated;
+}
 
 // Elements of so many bytes that a wave holds.
 constexpr std::uint32_t int8_quantize_wave_elements(Int8QuantizeWidth width, std::int64_t element_size) {
-    if (width == Int8QuantizeWidth::Vectors)
+    if (int8_quantize_holds_vectors(width))
         return static_cast<std::uint32_t>(kInt8QuantizeVectors * 32 * 16 / element_size);
     return width == Int8QuantizeWidth::Pieces ? 512 : 1024;
 }
@@ -57,17 +62,18 @@ struct Int8QuantizeShape {
 
 enum class Int8QuantizeRefusal : std::uint8_t {
     None,
-    Vectors,    // only whole pieces of 16, at least 256 elements, without an activation, not rotated
-    Pieces,     // only whole pieces of 16, at least 256 elements, without an activation, not rotated by 1024
-    Width,      // k is larger than what a workgroup holds
+    Vectors,  // only whole pieces of 16, at least 256 elements, without an activation, not rotated
+    Rotated,  // only whole pieces of 16, at least 256 elements, without an activation, rotated by 256 or less
+    Pieces,   // only whole pieces of 16, at least 256 elements, without an activation, not rotated by 1024
+    Width,    // k is larger than what a workgroup holds
     Alignment,  // rows of x, of its half "up" and of q must start at multiples of `alignment` bytes
 };
 
 struct Int8QuantizeGrid {
     std::uint32_t groups = 0;   // workgroups in x; y and z are 1
     std::uint32_t threads = 0;  // work-items of a workgroup in x; y and z are 1
-    // For Int8QuantizeArgs. Vectors, Pieces: waves that a row takes. Whole: log2 of the elements that a row
-    // takes.
+    // For Int8QuantizeArgs. Vectors, Rotated, Pieces: waves that a row takes. Whole: log2 of the elements
+    // that a row takes.
     std::uint32_t row_share = 0;
 };
 
@@ -79,6 +85,9 @@ constexpr Int8QuantizeRefusal int8_quantize_refusal(const Int8QuantizeRow& row,
     const bool pieces = !shape.activation && shape.k % 16 == 0 && shape.k >= 256;
     if (row.width == Int8QuantizeWidth::Vectors && !(pieces && shape.rotate_group == 0))
         return Int8QuantizeRefusal::Vectors;
+    if (row.width == Int8QuantizeWidth::Rotated &&
+        !(pieces && shape.rotate_group != 0 && shape.rotate_group <= 256))
+        return Int8QuantizeRefusal::Rotated;
     if (row.width == Int8QuantizeWidth::Pieces && !(pieces && shape.rotate_group <= 256))
         return Int8QuantizeRefusal::Pieces;
     if (row.width != Int8QuantizeWidth::Any && shape.k > int8_quantize_elements(row, shape.element_size))
@@ -97,7 +106,7 @@ constexpr Int8QuantizeGrid int8_quantize_grid(const Int8QuantizeRow& row, std::i
                                               std::int64_t element_size) {
     std::uint32_t row_share = 4;  // a lane's piece is 16 elements of one row
     std::int64_t rows_per_group = 1;
-    if (row.width == Int8QuantizeWidth::Vectors || row.width == Int8QuantizeWidth::Pieces) {
+    if (int8_quantize_holds_vectors(row.width) || row.width == Int8QuantizeWidth::Pieces) {
         const std::int64_t wave = int8_quantize_wave_elements(row.width, element_size);
         row_share = static_cast<std::uint32_t>((k + wave - 1) / wave);
         rows_per_group = row.threads / 32 / row_share;

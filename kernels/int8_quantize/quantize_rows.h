@@ -30,10 +30,18 @@ struct Int8Divisor {
         return __builtin_fmaf(__builtin_fmaf(-quotient, scale, x), reciprocal, quotient);
     }
 
-    // clamp(rne(x / scale), -128, 127), a NaN as 0, in the lowest byte; the other bits mean nothing. Adding
-    // 1.5 * 2^23 rounds to an integer, half to even, and leaves it in the low bits in two's complement.
+    CK_DEVICE float quotient_of(float x) const { return corrected(corrected(x * reciprocal, x), x); }
+
+    // rne(x / scale) in the lowest byte, the other bits mean nothing, where x / scale lies between -127 and
+    // 127. Adding 1.5 * 2^23 rounds to an integer, half to even, and leaves it in the low bits in two's
+    // complement.
+    CK_DEVICE uint32_t rounded(float x) const {
+        return __builtin_bit_cast(uint32_t, quotient_of(x) + 12582912.0f);
+    }
+
+    // clamp(rne(x / scale), -128, 127), a NaN as 0, in the same way.
     CK_DEVICE uint32_t quantized(float x) const {
-        const float quotient = corrected(corrected(x * reciprocal, x), x);
+        const float quotient = quotient_of(x);
         // x / scale is x itself where x is infinite or a NaN.
         const float number = __builtin_fabsf(x) < __builtin_inff() ? quotient : x;
         const float defined = number == number ? number : 0.0f;
@@ -112,35 +120,25 @@ CK_DEVICE uint32_t int8_amax(const float (&value)[kPieceElements]) {
     return amax;
 }
 
-// Quantizes values, four to a word. With r within 2^-23 of 1 / scale and |x / scale| <= 127, x * r differs
-// from x / scale, rounded, by at most 127 * (2^-23 + 2^-24), less than 2^-15: nearer than that to the middle
-// of two integers, and where x is not finite, the exact form decides. All lanes of the wave take part.
+// Quantizes values of one row, four to a word. `finite`: none of them is an infinity or a NaN; the same in
+// all lanes of the wave. Halves are met often, so that a quick quotient that leaves those to the exact one
+// saves nothing: with 8 bits of mantissa one of some hundred values is half of the row's largest one.
 template <int kCount>
-CK_DEVICE void int8_quantized(const float (&value)[kCount], float scale, bool finite,
+CK_DEVICE void int8_quantized(const float (&value)[kCount], const Int8Divisor& divisor, bool finite,
                               uint32_t (&packed)[kCount / 4]) {
-    constexpr float kInteger = 12582912.0f;
-    const float reciprocal = approximate_reciprocal(scale);
-    float furthest = 0.0f;
-    CK_UNROLL
-    for (int word = 0; word < kCount / 4; ++word) {
-        uint32_t byte[4];
+    if (finite) {
         CK_UNROLL
-        for (int index = 0; index < 4; ++index) {
-            const float x = value[4 * word + index];
-            const float rounded = __builtin_fmaf(x, reciprocal, kInteger);
-            const float rest = __builtin_fmaf(x, reciprocal, -(rounded - kInteger));
-            furthest = __builtin_fmaxf(furthest, __builtin_fabsf(rest));
-            byte[index] = __builtin_bit_cast(uint32_t, rounded);
-        }
-        packed[word] = pack_low_bytes(byte[0], byte[1], byte[2], byte[3]);
+        for (int word = 0; word < kCount / 4; ++word)
+            packed[word] =
+                pack_low_bytes(divisor.rounded(value[4 * word]), divisor.rounded(value[4 * word + 1]),
+                               divisor.rounded(value[4 * word + 2]), divisor.rounded(value[4 * word + 3]));
+    } else {
+        CK_UNROLL
+        for (int word = 0; word < kCount / 4; ++word)
+            packed[word] = pack_low_bytes(
+                divisor.quantized(value[4 * word]), divisor.quantized(value[4 * word + 1]),
+                divisor.quantized(value[4 * word + 2]), divisor.quantized(value[4 * word + 3]));
     }
-    if (!any_lane(!finite || furthest > 0.5f - 0x1p-15f)) return;
-    const Int8Divisor divisor(scale);
-    CK_UNROLL
-    for (int word = 0; word < kCount / 4; ++word)
-        packed[word] =
-            pack_low_bytes(divisor.quantized(value[4 * word]), divisor.quantized(value[4 * word + 1]),
-                           divisor.quantized(value[4 * word + 2]), divisor.quantized(value[4 * word + 3]));
 }
 
 // Rows of whole pieces without an activation. A lane has one piece, and a row as many waves as it needs.
@@ -189,7 +187,7 @@ struct Int8QuantizePieces {
         const float scale = int8_row_scale(amax);
         if (waves.column == 0) int8_store_scale(args, row, scale);
         uint32_t word[kPieceElements / 4];
-        int8_quantized(value, scale, finite, word);
+        int8_quantized(value, Int8Divisor(scale), !any_lane(!finite), word);
         if (!exists) return;
         const Uint32x4 packed = {word[0], word[1], word[2], word[3]};
         if (args.q_block == 0) {

@@ -41,12 +41,14 @@ struct VectorMagnitude {
     CK_DEVICE uint32_t bits() const { return magnitude(Format::to_float(larger(largest.x, largest.y))); }
 };
 
-// A row takes `row_share` waves of its workgroup, which may hold several rows.
-template <int kWaves, int kAlignment>
-struct Int8QuantizeVectors {
+// A row takes `row_share` waves of its workgroup, which may hold several rows. Where it is rotated, a lane's
+// neighbouring vectors are a piece, which becomes vectors again.
+template <int kWaves, int kAlignment, bool kRotated>
+struct Int8QuantizeHeld {
     static constexpr int kVectors = kInt8QuantizeVectors;
-    static constexpr int kResidentGroups = 24 / kWaves;
-    static constexpr int kLocalBytes = (RowWaves<kWaves>::kSlotBytes + 15) / 16 * 16;
+    static constexpr int kResidentGroups = (kRotated ? 16 : 24) / kWaves;
+    static constexpr int kSlotsAt = kRotated ? kWaves * kRotationLocalBytes : 0;
+    static constexpr int kLocalBytes = kSlotsAt + (RowWaves<kWaves>::kSlotBytes + 15) / 16 * 16;
     static constexpr LoadPlace kPlace = kAlignment == 16 ? LoadPlace::Aligned : LoadPlace::Anywhere;
 
     static CK_DEVICE void run(const Int8QuantizeArgs& args, LocalPointer<uint8_t> local) {
@@ -66,80 +68,115 @@ struct Int8QuantizeVectors {
         CK_NO_UNROLL
         for (int64_t first = static_cast<int64_t>(workgroup_id()) * waves.held; first < args.rows;
              first += static_cast<int64_t>(args.groups) * waves.held) {
-            run_row<Format>(args, first + waves.row, waves, turn, local);
+            Row<Format>::run(args, first + waves.row, waves, turn, local);
             turn ^= 1;
         }
     }
 
     template <typename Format>
-    static CK_DEVICE void run_row(const Int8QuantizeArgs& args, int64_t row, const RowWaves<kWaves>& waves,
+    struct Row {
+        static constexpr uint32_t kElements = 16 / Format::kSize;              // of a vector
+        static constexpr uint32_t kNeighbours = kRotated ? Format::kSize : 1;  // vectors of a lane
+        static constexpr uint32_t kParts = kVectors / kNeighbours;
+        static constexpr uint32_t kPartElements = kNeighbours * kElements;
+        static constexpr uint32_t kPartStride = kWaveSize * kNeighbours;  // vectors from part to part
+
+        static CK_DEVICE void run(const Int8QuantizeArgs& args, int64_t row, const RowWaves<kWaves>& waves,
                                   uint32_t turn, LocalPointer<uint8_t> local) {
-        constexpr uint32_t kElements = 16 / Format::kSize;
-        const bool takes_part = waves.row < waves.held && row < args.rows;
-        // The lane's first vector, and how many its row has from there on; the others follow a wave apart.
-        const uint32_t first = value_again((wave_id() - waves.first) * (kVectors * kWaveSize) + lane_id());
-        const uint32_t in_row = takes_part ? static_cast<uint32_t>(args.k) / kElements : 0;
-        const uint32_t count = first < in_row ? in_row - first : 0;
-        const uint64_t source = lane_address(args.x + row * args.ldx * Format::kSize, first * 16);
-        Uint32x4 vector[kVectors];
-        CK_UNROLL
-        for (uint32_t index = 0; index < kVectors; ++index) {
-            vector[index] = Uint32x4{0, 0, 0, 0};
-            if (index * kWaveSize < count)
-                vector[index] =
-                    load_16_bytes<kPlace>(global_pointer<const uint8_t>(source) + index * kWaveSize * 16);
-        }
-        VectorMagnitude<Format> largest;
-        CK_UNROLL
-        for (int index = 0; index < kVectors; ++index) {
+            const bool takes_part = waves.row < waves.held && row < args.rows;
+            // The lane's first vector, and how many its row has from there on.
+            const uint32_t wave_first = (wave_id() - waves.first) * (kVectors * kWaveSize);
+            const uint32_t first = value_again(wave_first + lane_id() * kNeighbours);
+            const uint32_t in_row = takes_part ? static_cast<uint32_t>(args.k) / kElements : 0;
+            const uint32_t count = first < in_row ? in_row - first : 0;
+            const uint64_t source = lane_address(args.x + row * args.ldx * Format::kSize, first * 16);
+            Uint32x4 vector[kVectors];
             CK_UNROLL
-            for (int word = 0; word < 4; ++word) largest.add(vector[index][word]);
-        }
-        const bool finite = largest.bits() < kInfinity;
-        if (!finite) {
-            largest = {};
+            for (uint32_t index = 0; index < kVectors; ++index) {
+                const uint32_t place = index / kNeighbours * kPartStride + index % kNeighbours;
+                vector[index] = Uint32x4{0, 0, 0, 0};
+                if (place < count)
+                    vector[index] = load_16_bytes<kPlace>(global_pointer<const uint8_t>(source) + place * 16);
+            }
+            if constexpr (kRotated) {
+                CK_UNROLL
+                for (uint32_t part = 0; part < kParts; ++part) {
+                    if (wave_first + part * kPartStride < in_row)
+                        rotate(args, vector, part, local + wave_id() * kRotationLocalBytes);
+                }
+            }
+            VectorMagnitude<Format> largest;
             CK_UNROLL
             for (int index = 0; index < kVectors; ++index) {
                 CK_UNROLL
-                for (int word = 0; word < 4; ++word) largest.add_finite(value_again(vector[index][word]));
+                for (int word = 0; word < 4; ++word) largest.add(vector[index][word]);
+            }
+            const bool finite = largest.bits() < kInfinity;
+            if (!finite) {
+                largest = {};
+                CK_UNROLL
+                for (int index = 0; index < kVectors; ++index) {
+                    CK_UNROLL
+                    for (int word = 0; word < 4; ++word) largest.add_finite(value_again(vector[index][word]));
+                }
+            }
+            const uint32_t amax = waves.share == 1
+                                      ? larger_of_wave(largest.bits())
+                                      : waves.larger_of_row(largest.bits(), turn, local + kSlotsAt);
+            if (!takes_part) return;
+            const float scale = int8_row_scale(amax);
+            if (first == 0) int8_store_scale(args, row, scale);
+            const Int8Divisor divisor(scale);
+            const bool all_finite = !any_lane(!finite);
+            CK_UNROLL
+            for (uint32_t part = 0; part < kParts; ++part) {
+                float value[kPartElements];
+                convert(vector, part, value);
+                uint32_t packed[kPartElements / 4];
+                int8_quantized(value, divisor, all_finite, packed);
+                if (part * kPartStride < value_again(count))
+                    store(args, row, (first + part * kPartStride) * kElements, packed);
             }
         }
-        const uint32_t amax = waves.share == 1 ? larger_of_wave(largest.bits())
-                                               : waves.larger_of_row(largest.bits(), turn, local);
-        if (!takes_part) return;
-        const float scale = int8_row_scale(amax);
-        if (first == 0) int8_store_scale(args, row, scale);
-        CK_UNROLL
-        for (uint32_t index = 0; index < kVectors; ++index) {
-            uint32_t packed[kElements / 4];
-            quantize<Format>(vector[index], scale, finite, packed);
-            if (index * kWaveSize < value_again(count))
-                store(args, row, (first + index * kWaveSize) * kElements, packed);
-        }
-    }
 
-    template <typename Format>
-    static CK_DEVICE void quantize(Uint32x4 vector, float scale, bool finite,
-                                   uint32_t (&packed)[4 / Format::kSize]) {
-        float value[16 / Format::kSize];
-        CK_UNROLL
-        for (int index = 0; index < 4; ++index) {
-            // Nothing of the conversion happens earlier: its results would not fit.
-            const uint32_t word = value_again(vector[index]);
-            if constexpr (Format::kSize == 4) {
-                value[index] = Format::to_float(word);
-            } else {
-                value[2 * index] = Format::to_float(word & 0xffffu);
-                value[2 * index + 1] = Format::to_float(word >> 16);
+        // Nothing of the conversion happens earlier: its results would not fit.
+        static CK_DEVICE void convert(const Uint32x4 (&vector)[kVectors], uint32_t part,
+                                      float (&value)[kPartElements]) {
+            CK_UNROLL
+            for (uint32_t index = 0; index < 4 * kNeighbours; ++index) {
+                const uint32_t word = value_again(vector[part * kNeighbours + index / 4][index % 4]);
+                if constexpr (Format::kSize == 4) {
+                    value[index] = Format::to_float(word);
+                } else {
+                    value[2 * index] = Format::to_float(word & 0xffffu);
+                    value[2 * index + 1] = Format::to_float(word >> 16);
+                }
             }
         }
-        int8_quantized(value, scale, finite, packed);
-    }
+
+        static CK_DEVICE void rotate(const Int8QuantizeArgs& args, Uint32x4 (&vector)[kVectors],
+                                     uint32_t part, LocalPointer<uint8_t> wave_local) {
+            float value[kPartElements];
+            convert(vector, part, value);
+            rotate_piece(value, args.rotate_group, wave_local, lane_id_again());
+            CK_UNROLL
+            for (uint32_t index = 0; index < 4 * kNeighbours; ++index) {
+                uint32_t word;
+                if constexpr (Format::kSize == 4) {
+                    word = Format::from_float(value[index] * args.rotate_factor);
+                } else {
+                    word = Format::from_floats(value[2 * index] * args.rotate_factor,
+                                               value[2 * index + 1] * args.rotate_factor);
+                }
+                vector[part * kNeighbours + index / 4][index % 4] = word;
+            }
+        }
+    };
 
     template <int kWords>
     static CK_DEVICE void store(const Int8QuantizeArgs& args, int64_t row, uint32_t column,
                                 const uint32_t (&packed)[kWords]) {
-        static_assert(kWords <= 2 && (kUnalignedAccess || kAlignment == 16), "one access");
+        static_assert(kUnalignedAccess || kAlignment == 16, "one access");
         uint64_t address;
         if (args.q_block == 0) {
             address = lane_address(args.q + row * args.ldq, column);
@@ -151,10 +188,17 @@ struct Int8QuantizeVectors {
         typedef Uint32x2 Words __attribute__((aligned(kUnalignedAccess ? 1 : 8)));
         if constexpr (kWords == 1) {
             *reinterpret_cast<GlobalPointer<Word>>(address) = packed[0];
-        } else {
+        } else if constexpr (kWords == 2) {
             *reinterpret_cast<GlobalPointer<Words>>(address) = Uint32x2{packed[0], packed[1]};
+        } else {
+            store_16_bytes<kPlace>(address, Uint32x4{packed[0], packed[1], packed[2], packed[3]});
         }
     }
 };
+
+template <int kWaves, int kAlignment>
+using Int8QuantizeVectors = Int8QuantizeHeld<kWaves, kAlignment, false>;
+template <int kWaves, int kAlignment>
+using Int8QuantizeRotated = Int8QuantizeHeld<kWaves, kAlignment, true>;
 
 }  // namespace ckitchen

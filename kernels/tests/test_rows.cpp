@@ -292,8 +292,18 @@ void check_int8_quantize() {
         expect(int8_quantize_refusal(vectors, shape) == Int8QuantizeRefusal::Width, vectors.name, "16 more");
     }
     shape.k = 3072;
-    shape.rotate_group = 4;
-    expect(int8_quantize_refusal(vectors, shape) == Int8QuantizeRefusal::Vectors, vectors.name, "a rotation");
+    const Int8QuantizeRow& rotated = *find_in(kInt8QuantizeRows, "rotated_49152");
+    expect(int8_quantize_refusal(rotated, shape) == Int8QuantizeRefusal::Rotated, rotated.name,
+           "no rotation");
+    for (const std::int64_t group : {4, 256}) {
+        shape.rotate_group = group;
+        expect(int8_quantize_refusal(vectors, shape) == Int8QuantizeRefusal::Vectors, vectors.name,
+               "a rotation");
+        expect(int8_quantize_refusal(rotated, shape) == Int8QuantizeRefusal::None, rotated.name,
+               "a rotation");
+    }
+    shape.rotate_group = 1024;
+    expect(int8_quantize_refusal(rotated, shape) == Int8QuantizeRefusal::Rotated, rotated.name, "by 1024");
     for (const auto& [k, size, share, held] : {std::array<std::int64_t, 4>{3072, 2, 1, 8},
                                                {3088, 2, 2, 4},
                                                {3072, 4, 2, 4},

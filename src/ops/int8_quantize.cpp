@@ -97,6 +97,10 @@ Refusal Int8Quantize::refusal(const Args& args, const Variant& variant) {
         case Int8QuantizeRefusal::Vectors:
             if (args.rotate_group != 0) return {"rotate_group is {}, must be 0", args.rotate_group};
             [[fallthrough]];
+        case Int8QuantizeRefusal::Rotated:
+            if (args.rotate_group == 0 && row.width == Int8QuantizeWidth::Rotated)
+                return {"rotate_group is 0, must be 4 to 256"};
+            [[fallthrough]];
         case Int8QuantizeRefusal::Pieces:
             if (shape.activation) return {"activation is {}, must be 0", args.activation};
             if (args.rotate_group > 256) return {"rotate_group is {}, at most 256", args.rotate_group};

@@ -133,6 +133,7 @@ TEST_CASE("int8_gemm with few results and a deep K", "[edges][int8_gemm][int8_li
             all.w4a8_linear.x_dtype = CK_BF16;
             all.w4a8_linear.group = 64;
             all.w4a8_linear.layout = turn % 2 == 0 ? CK_W4A8_ASYMMETRIC : CK_W4A8_CODEBOOK;
+            if (turn % 2 == 0) all.w4a8_linear.correction_dtype = CK_F32;
             all.w4a8_linear.out_dtype = dtype == CK_I32 ? CK_BF16 : dtype;
         }));
         if (!device().is_simulated()) continue;
@@ -431,6 +432,28 @@ TEST_CASE("int8_quantize of every fill on rows of several waves", "[edges][int8_
                         all.int8_quantize.rotate_group = rotate_group;
                     },
                     static_cast<Fill>(fill)));
+}
+
+// Many rows take other kernels than few: widths around what a wave and a workgroup of them hold.
+TEST_CASE("int8_quantize of many rows", "[edges][int8_quantize]") {
+    const ck_dtype dtypes[] = {CK_BF16, CK_F16, CK_F32};
+    int turn = 0;
+    for (const int64_t k : {256, 272, 1520, 1536, 1552, 3072, 3088, 6400})
+        for (const int32_t rotate_group : {0, 16, 256}) {
+            if (rotate_group != 0 && k % rotate_group != 0) continue;
+            check(make_case(
+                CK_OP_INT8_QUANTIZE,
+                [&](Args& all) {
+                    all.int8_quantize.dtype = dtypes[turn % 3];
+                    all.int8_quantize.rows = 521;
+                    all.int8_quantize.k = k;
+                    all.int8_quantize.ldx = k + turn % 2 * 16;
+                    all.int8_quantize.ldq = k + turn % 2 * 16;
+                    all.int8_quantize.rotate_group = rotate_group;
+                },
+                static_cast<Fill>(turn % kFillCount)));
+            ++turn;
+        }
 }
 
 TEST_CASE("w4a8 operators with zero extents",
