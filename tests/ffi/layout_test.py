@@ -1,7 +1,9 @@
 """Offsets and sizes of every field, as the C compiler has them and as the generated declarations do. Rust and Go check the sizes of
 the same structs when they compile.
 
-    layout_test.py CC INCLUDE_FOLDER WORK_FOLDER
+    layout_test.py CC INCLUDE_FOLDER PINS WORK_FOLDER
+
+PINS is the C file that pins layout and constants for good: nothing may be missing in it.
 """
 
 import ctypes
@@ -12,7 +14,14 @@ import sys
 from ckitchen import _abi
 
 
-def main(compiler, include, work):
+def main(compiler, include, pins, work):
+    with open(pins, encoding="utf-8") as file:
+        pinned = file.read()
+    wanted = [f"FIELD({struct.__name__}, {name}," for struct in _abi.STRUCTS for name, _ in struct._fields_]
+    wanted += [f"PIN({name} == {value});" for name, value in vars(_abi).items() if name.startswith("CK_") and name != "CK_VERSION"]
+    missing = [pin for pin in wanted if pin not in pinned]
+    for pin in missing:
+        print(f"not pinned: {pin}")
     os.makedirs(work, exist_ok=True)
     expected, prints = [], []
     for struct in _abi.STRUCTS:
@@ -30,7 +39,7 @@ def main(compiler, include, work):
     for c, declared in differing:
         print(f"C has {c}, declared is {declared}")
     print(f"{len(expected)} fields of {len(_abi.STRUCTS)} structs, {len(differing)} differ")
-    return 1 if differing or len(actual) != len(expected) or not expected else 0
+    return 1 if missing or differing or len(actual) != len(expected) or not expected else 0
 
 
 if __name__ == "__main__":
