@@ -17,8 +17,8 @@ NOTICE = "Written by packaging/generate.py from include/ckitchen.h; changes made
 
 # Files with a line that tells the version, which is the header's.
 VERSIONED = ("packaging/rust/ckitchen-sys/Cargo.toml", "packaging/rust/ckitchen/Cargo.toml", "packaging/python/pyproject.toml",
-             "packaging/rust/Cargo.lock", "tests/ffi/rust/Cargo.lock")
-VERSION_LINE = r'^((?:name = "ckitchen(?:-sys)?"\n)version = ")[\d.]+'
+             "packaging/rpm/ckitchen.spec", "packaging/rust/Cargo.lock", "tests/ffi/rust/Cargo.lock")
+VERSION_LINE = r'^((?:name = "ckitchen(?:-sys)?"\n)version = "|Version: +)[\d.]+'
 
 Constant = collections.namedtuple("Constant", "name value type doc")  # type: the name of a typedef, or uint32_t, int32_t
 Field = collections.namedtuple("Field", "name type pointer const length doc")  # length: of an array, None when it is none

@@ -46,7 +46,7 @@ sources() {
 }
 
 install_packages() {
-    "$repo/tools/dev/install.sh" build tests device gfxsim ffi
+    "$repo/tools/dev/install.sh" build tests device gfxsim ffi packaging
 }
 
 configure() {
@@ -54,7 +54,9 @@ configure() {
     # Warnings are errors in the release build; under sanitizers gcc 12 warns of code that it made itself.
     local werror=ON
     if [[ $preset != release ]]; then werror=OFF; fi
-    local -a options=(-DCKITCHEN_BUILD_TESTS=ON -DCKITCHEN_WERROR="$werror" -DCKITCHEN_GPU_TARGETS=all)
+    # Debian's library folder, so that Debian's packages can be made of this build.
+    local -a options=(-DCKITCHEN_BUILD_TESTS=ON -DCKITCHEN_WERROR="$werror" -DCKITCHEN_GPU_TARGETS=all
+        "-DCMAKE_INSTALL_LIBDIR=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)")
     # Nothing that needs the simulator runs under the address sanitizer.
     if [[ $preset == asan-ubsan ]]; then options+=(-DCKITCHEN_BUILD_GFXSIM=OFF); else options+=(-DCKITCHEN_BUILD_GFXSIM=ON); fi
     cmake -S "$repo" -B "$build_root/$preset" --preset "$preset" "${options[@]}"
