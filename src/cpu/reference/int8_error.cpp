@@ -25,18 +25,26 @@ double halve(double* values) {
     }
 }
 
-// c_j of a step's values. A square of a float32 is exact in float64.
+// c_j of a step's values. A square of a float32 is exact in float64. Each level of halving is a loop of its
+// own over neighbours, which compilers turn into vectors.
 double sum_of_squares(const float* values) {
-    double sums[kStepColumns / kPieceColumns];
-    for (std::int64_t piece = 0; piece < kStepColumns / kPieceColumns; ++piece) {
-        double squares[kPieceColumns];
-        for (std::int64_t i = 0; i < kPieceColumns; ++i) {
-            const double value = static_cast<double>(values[piece * kPieceColumns + i]);
-            squares[i] = value * value;
+    constexpr std::int64_t kPieces = kStepColumns / kPieceColumns;
+    double fours[kPieces * 4];
+    for (std::int64_t piece = 0; piece < kPieces; ++piece) {
+        double eight[8];
+        for (std::int64_t i = 0; i < 8; ++i) {
+            const double low = static_cast<double>(values[piece * kPieceColumns + i]);
+            const double high = static_cast<double>(values[piece * kPieceColumns + 8 + i]);
+            eight[i] = low * low + high * high;
         }
-        sums[piece] = halve<kPieceColumns>(squares);
+        for (std::int64_t i = 0; i < 4; ++i) fours[piece * 4 + i] = eight[i] + eight[i + 4];
     }
-    return halve<kStepColumns / kPieceColumns>(sums);
+    double sums[kPieces];
+    for (std::int64_t piece = 0; piece < kPieces; ++piece) {
+        const double* const four = fours + piece * 4;
+        sums[piece] = (four[0] + four[2]) + (four[1] + four[3]);
+    }
+    return halve<kPieces>(sums);
 }
 
 }  // namespace
