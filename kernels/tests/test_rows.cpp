@@ -464,15 +464,21 @@ void check_w4a8_gemv() {
 
 void check_w4a8_linear() {
     const char* const what = "w4a8_linear_chunk";
-    expect(w4a8_linear_chunk(6400, 5120, 0) == 6400, what, "32 MiB and less are decoded at once");
-    expect(w4a8_linear_chunk(28672, 5120, 0) == 5888, what, "five parts of about 28672 / 5, in steps of 256");
-    expect(w4a8_linear_chunk(6657, 5120, 0) == 3584, what, "two parts rather than one and a rest");
-    expect(w4a8_linear_chunk(28672, 131072, 0) == 256, what, "at most 32 MiB");
-    expect(w4a8_linear_chunk(28672, 16, 4 << 20) == 256, what, "intermediate results stay small");
+    expect(w4a8_linear_chunk(6400, 5120, 0, kW4a8LinearCachedBytes) == 6400, what,
+           "32 MiB and less are decoded at once");
+    expect(w4a8_linear_chunk(28672, 5120, 0, kW4a8LinearCachedBytes) == 5888, what,
+           "five parts of about 28672 / 5, in steps of 256");
+    expect(w4a8_linear_chunk(6657, 5120, 0, kW4a8LinearCachedBytes) == 3584, what,
+           "two parts rather than one and a rest");
+    expect(w4a8_linear_chunk(28672, 131072, 0, kW4a8LinearCachedBytes) == 256, what, "at most 32 MiB");
+    expect(w4a8_linear_chunk(28672, 16, 4 << 20, kW4a8LinearCachedBytes) == 256, what,
+           "intermediate results stay small");
+    expect(w4a8_linear_chunk(28672, 5376, 0, kW4a8LinearAheadBytes) == 14336, what,
+           "two parts of 128 MiB or less");
     expect(w4a8_linear_packed_chunk(28672, 0) == 28672, what, "nothing is kept: all columns at once");
     expect(w4a8_linear_packed_chunk(std::int64_t{1} << 40, 4) == 64 << 20, what,
            "256 MiB of intermediate results");
-    expect(w4a8_linear_chunk(7, 0, 0) == 7, what, "k = 0");
+    expect(w4a8_linear_chunk(7, 0, 0, kW4a8LinearCachedBytes) == 7, what, "k = 0");
 }
 
 void check_na3d() {

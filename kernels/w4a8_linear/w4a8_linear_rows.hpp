@@ -53,15 +53,19 @@ constexpr std::int64_t w4a8_linear_packed_chunk(std::int64_t n, std::int64_t val
     return columns < 1 ? 1 : columns < n ? columns : n;
 }
 
-// Columns of the product that are computed at a time, where the weight has `row_bytes` bytes a column and
-// intermediate results `value_bytes` (0 for none): what is decoded stays in the last cache before memory
-// until it is multiplied. Every further product costs its first and last tiles, so parts are as large as that
-// allows, and about equal.
-constexpr std::int64_t w4a8_linear_chunk(std::int64_t n, std::int64_t row_bytes, std::int64_t value_bytes) {
-    constexpr std::int64_t kCacheBytes = std::int64_t{32} << 20;
+// A decoded part. Where it stays in the last cache before memory until it is multiplied, parts are as large
+// as that allows; where the next part is decoded beside a product, as large as memory is lent for.
+inline constexpr std::int64_t kW4a8LinearCachedBytes = std::int64_t{32} << 20;
+inline constexpr std::int64_t kW4a8LinearAheadBytes = std::int64_t{128} << 20;
+
+// Columns of the product that are computed at a time, where the weight has `row_bytes` bytes a column, a
+// decoded part at most `part_bytes` and intermediate results `value_bytes` a column (0 for none). Every
+// further product costs its first and last tiles, so parts are as large as can be, and about equal.
+constexpr std::int64_t w4a8_linear_chunk(std::int64_t n, std::int64_t row_bytes, std::int64_t value_bytes,
+                                         std::int64_t part_bytes) {
     constexpr std::int64_t kStep = 256;  // of the widest tiles
     if (row_bytes < 1) row_bytes = 1;
-    std::int64_t most = kCacheBytes / row_bytes;
+    std::int64_t most = part_bytes / row_bytes;
     if (value_bytes > 0 && most > kW4a8LinearValueBytes / value_bytes)
         most = kW4a8LinearValueBytes / value_bytes;
     most = most < kStep ? kStep : most / kStep * kStep;

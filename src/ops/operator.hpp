@@ -10,10 +10,10 @@
 //   static uint64_t workspace(const ck_context&, const Args&, const Variant&);
 //   static Status run(ck_context&, const Args&, const Variant&, void* stream);
 //
-// on GPUs `device_rows`, `metric_names`, `metrics`, `refusal` and `prepare`; `preferences`, the name of
-// another operator, where that one's rows and preferences are its own; `may_alias` and `alias_of` (an input
-// that may be exactly an output). Args that reach `run` are normalised: no leading dimension or stride is a
-// default any more.
+// on GPUs `device_rows`, `metric_names`, `metrics` (of args, or of the context and args), `refusal` and
+// `prepare`; `preferences`, the name of another operator, where that one's rows and preferences are its own;
+// `may_alias` and `alias_of` (an input that may be exactly an output). Args that reach `run` are normalised:
+// no leading dimension or stride is a default any more.
 #pragma once
 
 #include <string>
@@ -186,7 +186,11 @@ class Call {
 
     static std::span<VariantSlot* const> candidates(ck_context& context, const Args& args) {
         Metrics metrics{};
-        if constexpr (has_device_rows) metrics = Op::metrics(args);
+        if constexpr (requires { Op::metrics(context, args); }) {
+            if (context.kind() != CK_BACKEND_CPU) metrics = Op::metrics(context, args);
+        } else if constexpr (has_device_rows) {
+            metrics = Op::metrics(args);
+        }
         for (const ResolvedRule& rule : context.rules[Op::id]) {
             if (rule.holds(metrics)) return rule.order;
         }

@@ -75,7 +75,8 @@ struct LinearWorkspace {
         constexpr int64_t kFloatBytes = sizeof(float);
         const int64_t value_bytes = has_values ? args.m * kFloatBytes : 0;
         chunk = packed ? w4a8_linear_packed_chunk(args.n, value_bytes)
-                       : w4a8_linear_chunk(args.n, ld, value_bytes);
+                       : w4a8_linear_chunk(args.n, ld, value_bytes,
+                                           ahead ? kW4a8LinearAheadBytes : kW4a8LinearCachedBytes);
         const auto m = static_cast<uint64_t>(args.m);
         const auto columns = static_cast<uint64_t>(chunk);
         scale = workspace.take(m * sizeof(float));
@@ -350,10 +351,14 @@ std::span<const DeviceRow> W4a8Linear::device_rows() {
 }
 
 // Those of the products that run, of as many columns as are decoded at a time.
-Metrics W4a8Linear::metrics(const Args& args) {
+Metrics W4a8Linear::metrics(const Args& args, bool ahead) {
     if (empty(args)) return {args.m, args.n, args.k, 0, 0};
-    const LinearWorkspace workspace = workspace_of(args, false, false);
+    const LinearWorkspace workspace = workspace_of(args, false, ahead);
     return Int8Gemm::metrics(gemm_part(args, workspace, 0, workspace.chunk));
+}
+
+Metrics W4a8Linear::metrics(const ck_context& context, const Args& args) {
+    return metrics(args, decodes_ahead(context, args));
 }
 
 Refusal W4a8Linear::refusal(const Args& args, const Variant& variant) {

@@ -20,7 +20,9 @@ struct W4a8Linear {
     static void regions(const Args& args, Regions& regions);
     static uint64_t workspace(const ck_context& context, const Args& args, const Variant& variant);
     static std::span<const DeviceRow> device_rows();
-    static Metrics metrics(const Args& args);
+    // `ahead`: for a device that decodes a part while the one before it is multiplied.
+    static Metrics metrics(const Args& args, bool ahead = false);
+    static Metrics metrics(const ck_context& context, const Args& args);
     static Refusal refusal(const Args& args, const Variant& variant);
     static Status prepare(ck_context& context, const Args& args, const Variant& variant);
     static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream);

@@ -135,7 +135,7 @@ def main():
     failures = 0
     # One part and several parts of the weight, few rows.
     for kind in (Int8Linear, W4a8Linear):
-        for m, n, k in ((1000, 9216, 3072), (300, 21504, 5376), (64, 9216, 3072), (1, 9216, 3072)):
+        for m, n, k in ((1000, 9216, 3072), (300, 28672, 5376), (64, 9216, 3072), (1, 9216, 3072)):
             linear = kind(library, m, n, k)
             for graph in (False, True):
                 passed = run(linear, options.rounds, graph)
