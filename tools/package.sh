@@ -53,7 +53,7 @@ mkdir "$work/$tree"
 if git -C "$repo" rev-parse --git-dir >/dev/null 2>&1; then
     git -C "$repo" ls-files -z | (cd "$repo" && tar -c --null -T - -f -) | tar -x -C "$work/$tree"
 else
-    tar -C "$repo" --exclude=./build --exclude=./.cache -cf - . | tar -x -C "$work/$tree"
+    tar -C "$repo" --exclude=./.git --exclude=./build --exclude=./.cache -cf - . | tar -x -C "$work/$tree"
 fi
 archive() {
     tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw,a-s -C "$work" -cf - "$tree" |
