@@ -229,6 +229,14 @@ void add_rows(std::ostream& table, const Target& target, const Preferences& pref
           << "\n";
     table << target.name << " rotate rows=4096 k=3072 ldx=3076 "
           << rotator.choose(rotation(4096, 3072, 256, 3076)) << "\n";
+    const Device<ops::Int8Error> comparer(target, preferences);
+    for (const int64_t k : {16, 3072, 1 << 20})
+        table << target.name << " error rows=4096 k=" << k << " "
+              << comparer.choose(error_of(4096, k, 256, 0)) << "\n";
+    table << target.name << " error rows=4096 k=3072 x=@2 " << comparer.choose(error_of(4096, 3072, 2, 0))
+          << "\n";
+    table << target.name << " error rows=4096 k=3072 ldx=3076 "
+          << comparer.choose(error_of(4096, 3072, 256, 3076)) << "\n";
 }
 
 void add_attention(std::ostream& table, const Target& target, const Preferences& preferences) {
