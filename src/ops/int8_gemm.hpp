@@ -45,7 +45,8 @@ struct Int8Gemm {
     static Metrics metrics(const Args& args);
     static Refusal refusal(const Args& args, const Variant& variant, const Int8GemmNames& names = {});
     static Status prepare(ck_context& context, const Args& args, const Variant& variant);
-    // As part of another operator: without a workspace K is not split; `order` of its first kernel.
+    // As part of another operator: without a workspace K is not split, and A and B must be such that none is
+    // copied. `order` is that of its first kernel.
     static Status run(ck_context& context, const Args& args, const Variant& variant, void* stream,
                       runtime::LaunchOrder order = runtime::LaunchOrder::After);
 };

@@ -104,8 +104,8 @@ def main():
             raise SystemExit(ck.ck_last_error().decode())
         workspace = torch.empty(needed.value, dtype=torch.uint8, device="cuda")
         args.workspace, args.workspace_size = workspace.data_ptr(), needed.value
-        # torch._int_mm takes no fewer rows, and multiples of 8 only: zeros make up the others for the comparison of the results.
-        takes = m > 16 and n % 8 == 0 and k % 8 == 0
+        # torch._int_mm takes no fewer rows, multiples of 8 and aligned operands: padded copies serve to compare the others' results.
+        takes = m > 16 and n % 8 == 0 and k % 8 == 0 and options.shift % 16 == 0
 
         def ours():
             if ck.ck_int8_gemm(context, ctypes.byref(args), stream) != 0:
