@@ -28,7 +28,20 @@ Status check_backend(ck_backend backend) {
 
 namespace {
 
+struct NamedLibrary {
+    const char* variable;
+    const std::string& value;
+};
+
+// What the environment names for a backend's runtime: empty where it is to be searched for.
+NamedLibrary named_library(ck_backend backend) {
+    if (backend == CK_BACKEND_HIP) return {"CKITCHEN_HIP_LIBRARY", env().hip_library};
+    return {"CKITCHEN_CUDA_LIBRARY", env().cuda_library};
+}
+
 Status open_driver(ck_backend backend, const char* path, runtime::Driver*& driver) {
+    if (const NamedLibrary named = named_library(backend); !path && named.value == "off")
+        return error(CK_ERROR_NO_RUNTIME, "environment variable {} is 'off'", named.variable);
     return backend == CK_BACKEND_HIP ? runtime::open_hip(path, driver) : runtime::open_cuda(path, driver);
 }
 
@@ -53,7 +66,8 @@ Status make_gpu(runtime::Driver& driver, int32_t ordinal, std::unique_ptr<Backen
 }
 
 // The GPU runtimes that "any device" looks at: HIP before CUDA. A path names one library, which is opened as
-// whichever of the two it is; without one a runtime that is not there has no devices.
+// whichever of the two it is; without one a runtime that is not there has no devices, unless the user named
+// it.
 Status open_any(const char* path, std::vector<runtime::Driver*>& drivers) {
     Status failures[2];
     std::size_t tried = 0;
@@ -67,6 +81,10 @@ Status open_any(const char* path, std::vector<runtime::Driver*>& drivers) {
         }
         if (status.code() == CK_ERROR_FORKED) return status;
         if (path && status.code() == CK_ERROR_NO_DEVICE) return {};
+        if (const NamedLibrary named = named_library(backend);
+            !path && status.code() != CK_ERROR_NO_DEVICE && !named.value.empty() && named.value != "off")
+            return error(status.code(), "environment variable {} is '{}': {}", named.variable, named.value,
+                         status.message());
         log(CK_LOG_INFO, "{}: {}", backend_name(backend), status.message());
     }
     if (!path || !drivers.empty()) return {};

@@ -21,8 +21,8 @@ constexpr EnvVariable kVariables[] = {
     {"CKITCHEN_CACHE_DIR", "folder, off",
      "where code that the HIP runtime's compiler made is kept, ckitchen in XDG_CACHE_HOME or ~/.cache by "
      "default"},
-    {"CKITCHEN_HIP_LIBRARY", "path or SONAME", "the HIP runtime to open instead of searching for it"},
-    {"CKITCHEN_CUDA_LIBRARY", "path or SONAME", "the CUDA driver to open instead of libcuda.so.1"},
+    {"CKITCHEN_HIP_LIBRARY", "path, SONAME, off", "the HIP runtime to open instead of searching for it"},
+    {"CKITCHEN_CUDA_LIBRARY", "path, SONAME, off", "the CUDA driver to open instead of libcuda.so.1"},
     {"CKITCHEN_LOG", "off, error, warn, info, dispatch, debug, trace", "log level on stderr, off by default"},
 };
 

@@ -124,7 +124,7 @@ void store(const std::string& folder, const std::string& name, const std::vector
     };
     if (code.size() > kLargest) return failed("it is too large");
     if (!make_folder(folder)) return failed(std::strerror(errno));
-    if (!is_ours(folder)) return failed("the folder is another user's, or others may write to it");
+    if (!is_ours(folder)) return failed("it must be a folder that this user alone may write to");
     const std::string path = folder + "/" + name + std::string(kSuffix);
     static std::atomic<unsigned> count{0};
     const std::string unfinished = path + "." + std::to_string(getpid()) + "." + std::to_string(count++);

@@ -175,7 +175,7 @@ bool logged(const std::string& text) {
 
 TEST_CASE("path: one library of a kind a process") {
     unsetenv("CKITCHEN_HIP_LIBRARY");
-    setenv("CKITCHEN_CUDA_LIBRARY", "libcuda.so.absent", 1);
+    setenv("CKITCHEN_CUDA_LIBRARY", "off", 1);
     // What cannot be opened is no silent CPU, and not the end of it.
     const Context nothing(CK_BACKEND_AUTO, 0, "/nonexistent/libamdhip64.so");
     CHECK(nothing.status == CK_ERROR_NO_RUNTIME);
@@ -256,7 +256,7 @@ TEST_CASE("mixed: each device answers for itself, from any thread, whatever is c
 }
 
 TEST_CASE("fork: a child is refused, unless nothing was opened before") {
-    setenv("CKITCHEN_CUDA_LIBRARY", "libcuda.so.absent", 1);
+    setenv("CKITCHEN_CUDA_LIBRARY", "off", 1);
     CHECK(in_child([] {
               const Context context;
               return context.status == CK_OK && Product(context).run() == CK_OK ? 0 : 1;
@@ -464,7 +464,7 @@ TEST_CASE("host_memory: every allocation of the library may fail") {
 }
 
 TEST_CASE("probe: a failed one is not remembered") {
-    setenv("CKITCHEN_CUDA_LIBRARY", "libcuda.so.absent", 1);
+    setenv("CKITCHEN_CUDA_LIBRARY", "off", 1);
     ck_device_properties properties = CK_INIT(ck_device_properties);
     fault("query@1+");
     CHECK(ck_device_info(CK_BACKEND_HIP, 0, &properties) == CK_ERROR_DRIVER);
@@ -487,7 +487,7 @@ TEST_CASE("probe: a failed one is not remembered") {
 
 // In a library that has the sources and no code.
 TEST_CASE("compiled: the runtime's compiler makes what is not built in") {
-    setenv("CKITCHEN_CUDA_LIBRARY", "libcuda.so.absent", 1);
+    setenv("CKITCHEN_CUDA_LIBRARY", "off", 1);
     setenv("GFXSIM_DEVICES", "gfx1036,gfx1201", 1);
     CHECK(std::string(ck_builtin_targets()).empty());
     // The compiler of release 5 would end the process if it were asked for a gfx1201.
@@ -533,7 +533,7 @@ TEST_CASE("compiled: the runtime's compiler makes what is not built in") {
 
 // In the same library; each process of its own, for code that is loaded stays.
 TEST_CASE("kept: what was compiled once is compiled by no later process") {
-    setenv("CKITCHEN_CUDA_LIBRARY", "libcuda.so.absent", 1);
+    setenv("CKITCHEN_CUDA_LIBRARY", "off", 1);
     setenv("GFXSIM_DEVICES", "gfx1036", 1);
     const std::string folder = temporary_folder();
     const auto prepare = [] {
@@ -574,7 +574,7 @@ TEST_CASE("kept: what was compiled once is compiled by no later process") {
 }
 
 TEST_CASE("unknown: a device that nothing is known of is told, beside one that works") {
-    setenv("CKITCHEN_CUDA_LIBRARY", "libcuda.so.absent", 1);
+    setenv("CKITCHEN_CUDA_LIBRARY", "off", 1);
     setenv("GFXSIM_DEVICES", "idle:gfx1170,gfx1201", 1);
     const Context unknown(CK_BACKEND_HIP, 0);
     CHECK(unknown.status == CK_ERROR_UNSUPPORTED_ARCH);

@@ -1,5 +1,7 @@
 #include "session.hpp"
 
+#include <cstring>
+
 #include "text.hpp"
 
 namespace ckitchen::cli {
@@ -44,11 +46,12 @@ Session::Session(const SessionOptions& options) {
     context_options.threads = options.threads;
     const ck_status created = ck_context_create(&context_options, &context_);
     if (created != CK_OK) {
-        // The library's text names its own flag for the CPU.
-        throw Failure(failure_status(created),
-                      "cannot use backend " + backend_name(options.backend) + ": " +
-                          ck_status_string(created) + ": " + printable(ck_last_error(), 1000) +
-                          (options.backend == CK_BACKEND_AUTO ? " (here: --backend cpu)" : ""));
+        // The library's text names its own flag where the CPU would do.
+        const bool offers_cpu = std::strstr(ck_last_error(), "CK_CONTEXT_ALLOW_CPU_FALLBACK") != nullptr;
+        throw Failure(failure_status(created), "cannot use backend " + backend_name(options.backend) + ": " +
+                                                   ck_status_string(created) + ": " +
+                                                   printable(ck_last_error(), 1000) +
+                                                   (offers_cpu ? " (here: --backend cpu)" : ""));
     }
     properties_ = CK_INIT(ck_device_properties);
     const ck_status status = ck_context_info(context_, &properties_);
