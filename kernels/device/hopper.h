@@ -64,6 +64,12 @@ CK_DEVICE void copy_tile(LocalPointer<uint8_t> target, const TensorMap& map, uin
         : "memory");
 }
 
+// Adds to a sum in local memory that other work-items add to as well.
+CK_DEVICE void add_to_local(LocalPointer<int32_t> sum, int32_t value) {
+    asm volatile("red.relaxed.cta.shared::cta.add.s32 [%0], %1;" ::"r"(local_address(sum)), "r"(value)
+                 : "memory");
+}
+
 CK_DEVICE void prefetch_map(const TensorMap& map) {
     asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }

@@ -433,12 +433,14 @@ void check_w4a8_requant() {
 void check_w4a8_gemv() {
     const W4a8GemvRow* any = nullptr;
     const W4a8GemvRow* aligned = nullptr;
+    const W4a8GemvRow* mma = nullptr;
     for (const W4a8GemvRow& row : kW4a8GemvRows) {
         if (std::string_view(row.name) == "packed_8") any = &row;
         if (std::string_view(row.name) == "packed_aligned_8") aligned = &row;
+        if (std::string_view(row.name) == "packed_mma_8") mma = &row;
     }
-    expect(any && aligned, "packed_8", "the rows exist");
-    W4a8GemvShape shape{3, 5, 8, 33, 64, 32, true, false};
+    expect(any && aligned && mma, "packed_8", "the rows exist");
+    W4a8GemvShape shape{3, 3, 5, 5, 8, 33, 64, 32, true, false};
     expect(w4a8_gemv_refusal(*any, shape) == W4a8GemvRefusal::None, any->name, "any address");
     expect(w4a8_gemv_workgroups(*any, 33, 100) == 2, any->name, "33 columns take two workgroups of 32");
     expect(w4a8_gemv_workgroups(*any, 32 * 1601, 100) == 801, any->name, "two turns of about equal number");
@@ -460,6 +462,24 @@ void check_w4a8_gemv() {
     shape.group = 16;
     shape.k = 0;
     expect(w4a8_gemv_refusal(*any, shape) == W4a8GemvRefusal::Groups, any->name, "no k");
+
+    shape = {16, 16, 32, 16, 8, 33, 64, 64, true, true};
+    expect(w4a8_gemv_refusal(*mma, shape) == W4a8GemvRefusal::None, mma->name, "groups of 64");
+    expect(w4a8_gemv_workgroups(*mma, 33, 100) == 3, mma->name, "33 columns are three tiles of 16");
+    expect(w4a8_gemv_workgroups(*mma, 28672, 132) == 132, mma->name, "13 or 14 tiles each");
+    shape.group = 128;
+    expect(w4a8_gemv_refusal(*mma, shape) == W4a8GemvRefusal::Width, mma->name, "groups of 128");
+    shape.group = 16;
+    shape.packed = 8;
+    expect(w4a8_gemv_refusal(*mma, shape) == W4a8GemvRefusal::Alignment, mma->name, "packed at 8");
+    shape.packed = 16;
+    shape.ld_s_rel = 20;
+    expect(w4a8_gemv_refusal(*mma, shape) == W4a8GemvRefusal::Scale, mma->name, "scales every 20 bytes");
+    shape.ld_s_rel = kInt8GemmMapStride + 16;
+    expect(w4a8_gemv_refusal(*mma, shape) == W4a8GemvRefusal::Map, mma->name, "scales too far apart");
+    shape.ld_s_rel = 16;
+    shape.m = 9;
+    expect(w4a8_gemv_refusal(*mma, shape) == W4a8GemvRefusal::Rows, mma->name, "9 rows");
 }
 
 void check_w4a8_linear() {

@@ -21,6 +21,14 @@ struct W4a8GemvArgs {
     float levels[16];
 };
 
+// What the kernels that copy whole tiles take instead. Tiles are 16 rows of the weight.
+struct W4a8MmaArgs {
+    TensorMap codes;   // [n, k / 2] bytes, 128 of a row with the 128-byte swizzle
+    TensorMap scales;  // [n, k / group] bytes, 16 of a row, not permuted
+    W4a8GemvArgs weight;
+};
+
+static_assert(sizeof(W4a8MmaArgs) == 512, "the kernels read this layout");
 static_assert(sizeof(W4a8GemvArgs) == sizeof(Int8GemmArgs) + 120, "the kernels read this layout");
 
 }  // namespace ckitchen

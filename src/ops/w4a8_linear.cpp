@@ -236,13 +236,34 @@ Status launch_helper(ck_context& context, W4a8LinearKind kind, W4a8LinearArgs& p
     return gpu(context).launch(row.kernel, part.workgroups, row.threads, &part, stream);
 }
 
+// The tensor maps of a weight: tiles of `row.columns` of its rows and of 256 columns, and what scales such a
+// tile has at most.
+Status describe_weight(ck_context& context, const W4a8GemvArgs& weight, const W4a8GemvRow& row,
+                       W4a8MmaArgs& mapped) {
+    constexpr uint32_t kTileCodes = 256 / 2;
+    constexpr uint32_t kTileScales = 256 / 16;
+    const auto rows = static_cast<uint64_t>(weight.gemm.n);
+    const runtime::ByteTiles tiles[] = {
+        {weight.packed, rows, weight.gemm.k / 2, static_cast<uint64_t>(weight.ld_packed), row.columns,
+         kTileCodes},
+        {weight.s_rel, rows, weight.gemm.k / weight.groups.size, static_cast<uint64_t>(weight.ld_s_rel),
+         row.columns, kTileScales, false}};
+    return gpu(context).describe_tiles(tiles, {&mapped.codes, &mapped.scales});
+}
+
 // The product of columns [first, first + count).
 Status run_product(ck_context& context, const ck_w4a8_linear_args& args, const LinearWorkspace& workspace,
                    const Variant& variant, int64_t first, int64_t count, void* stream) {
     if (const W4a8GemvRow* row = packed_row(variant)) {
-        W4a8GemvArgs part = packed_part(args, workspace, first, count);
+        W4a8MmaArgs mapped{};
+        W4a8GemvArgs& part = mapped.weight;
+        part = packed_part(args, workspace, first, count);
         part.workgroups = w4a8_gemv_workgroups(*row, count, context.backend->properties().compute_units);
-        return gpu(context).launch(row->kernel, part.workgroups, row->threads, &part, stream);
+        if (row->kind == W4a8GemvKind::Dot)
+            return gpu(context).launch(row->kernel, part.workgroups, row->threads, &part, stream);
+        CK_RETURN_IF_ERROR(describe_weight(context, part, *row, mapped));
+        return gpu(context).launch(row->kernel, part.workgroups, row->threads, &mapped, stream,
+                                   row->local_bytes, LaunchOrder::Beside);
     }
     if (args.k > 0) {
         const ck_w4a8_dequant_args dequant = dequant_part(args, workspace, first, count);
@@ -281,7 +302,9 @@ Refusal packed_refusal(const ck_w4a8_linear_args& args, const W4a8GemvRow& row) 
     const LinearWorkspace workspace = workspace_of(args, true, false);
     W4a8GemvShape shape;
     shape.packed = address(args.packed);
+    shape.s_rel = address(args.s_rel);
     shape.ld_packed = args.ld_packed;
+    shape.ld_s_rel = args.ld_s_rel;
     shape.m = args.m;
     shape.n = workspace.chunk;
     shape.k = args.k;
@@ -299,11 +322,20 @@ Refusal packed_refusal(const ck_w4a8_linear_args& args, const W4a8GemvRow& row) 
         case W4a8GemvRefusal::Groups:
             if (args.group % 16 != 0) return {"group is {}, must be a multiple of 16", args.group};
             return {"k is {}, at least 16", args.k};
+        case W4a8GemvRefusal::Width:
+            return {"group is {}, must be 16, 32 or 64", args.group};
         case W4a8GemvRefusal::Alignment:
             return refuse_misaligned(row.alignment / 2,
                                      {{"packed", args.packed}, {"ld_packed", args.ld_packed}});
+        case W4a8GemvRefusal::Scale:
+            return refuse_misaligned(16, {{"s_rel", args.s_rel}, {"ld_s_rel", args.ld_s_rel}});
         case W4a8GemvRefusal::Element:
             return int8_gemm_unnatural(gemm, kNames);
+        case W4a8GemvRefusal::Map:
+            if (shape.n > kInt8GemmMapRows) return {"n is {}, at most {}", shape.n, kInt8GemmMapRows};
+            if (args.ld_packed > kInt8GemmMapStride)
+                return {"ld_packed is {}, at most {}", args.ld_packed, kInt8GemmMapStride};
+            return {"ld_s_rel is {}, at most {}", args.ld_s_rel, kInt8GemmMapStride};
     }
     return {};
 }

@@ -37,6 +37,7 @@ constexpr int kFunctionMaxDynamicSharedBytes = 8;
 // Of cuTensorMapEncodeTiled.
 constexpr int kMapUint8 = 0;
 constexpr int kMapNotInterleaved = 0;
+constexpr int kMapNotSwizzled = 0;
 constexpr int kMapSwizzle128 = 3;
 constexpr int kMapPromoteTo256 = 3;  // what L2 reads from memory at once
 constexpr int kMapZeroOutside = 0;
@@ -223,7 +224,8 @@ class CudaDriver final : public Driver {
         const uint32_t steps[] = {1, 1};
         const int rc = cu_.TensorMapEncodeTiled(map, kMapUint8, 2, reinterpret_cast<void*>(tiles.address),
                                                 extents, strides, tile, steps, kMapNotInterleaved,
-                                                kMapSwizzle128, kMapPromoteTo256, kMapZeroOutside);
+                                                tiles.swizzled ? kMapSwizzle128 : kMapNotSwizzled,
+                                                kMapPromoteTo256, kMapZeroOutside);
         return rc == kSuccess ? Status() : failure(rc, "cuTensorMapEncodeTiled");
     }
 

@@ -32,7 +32,8 @@ struct ByteTiles {
     uint64_t columns = 0;
     uint64_t row_bytes = 0;     // between rows, a multiple of 16
     uint32_t tile_rows = 0;     // at most 256
-    uint32_t tile_columns = 0;  // 128: the width of the swizzle
+    uint32_t tile_columns = 0;  // a multiple of 16, at most 128
+    bool swizzled = true;       // the 16-byte pieces of eight rows of 128 bytes are permuted
 };
 
 using Module = void*;
@@ -78,7 +79,7 @@ class Driver {
     // are 1.
     virtual Status launch(Function function, uint32_t groups, uint32_t threads, uint32_t dynamic_bytes,
                           const void* args, void* stream, LaunchOrder order) = 0;
-    // Writes the 128 bytes of a tensor map with the 128-byte swizzle.
+    // Writes the 128 bytes of a tensor map.
     virtual Status describe_tiles(const ByteTiles& tiles, void* map) = 0;
 
     virtual Status allocate(uint64_t bytes, void** pointer) = 0;

@@ -505,6 +505,49 @@ TEST_CASE("w4a8 operators with zero extents",
         }));
 }
 
+// Rows and columns beside the tiles of matrix units, groups that a step of K has few and many of, K that
+// takes a part of a step, several steps, or more than local memory holds. Everything is aligned, so that no
+// kernel is left out.
+TEST_CASE("w4a8_linear of few rows", "[edges][w4a8_linear]") {
+    struct Sizes {
+        int64_t m;
+        int64_t n;
+        int64_t k;
+        int64_t group;
+        bool full;
+    };
+    constexpr Sizes kSizes[] = {
+        {1, 37, 256, 16, false},   {2, 16, 16, 16, false},     {3, 15, 48, 16, false},
+        {5, 100, 1280, 16, false}, {8, 65, 512, 64, false},    {9, 50, 1088, 64, false},
+        {16, 48, 416, 32, false},  {17, 33, 2304, 16, false},  {32, 20, 1024, 32, false},
+        {40, 20, 256, 128, false}, {64, 17, 4096, 16, false},  {8, 34001, 512, 16, true},
+        {7, 259, 21504, 16, true}, {64, 2500, 5376, 16, true},
+    };
+    constexpr ck_dtype kOutputs[] = {CK_BF16, CK_F16, CK_F32};
+    int turn = 0;
+    for (const Sizes& sizes : kSizes)
+        for (const ck_w4a8_layout layout : {CK_W4A8_CODEBOOK, CK_W4A8_UNIFORM, CK_W4A8_ASYMMETRIC}) {
+            if (sizes.full && !suite().full) continue;
+            check(make_case(CK_OP_W4A8_LINEAR, [&](Args& all) {
+                ck_w4a8_linear_args& args = all.w4a8_linear;
+                args.x_dtype = CK_BF16;
+                args.out_dtype = kOutputs[turn++ % 3];
+                args.m = sizes.m;
+                args.n = sizes.n;
+                args.k = sizes.k;
+                args.group = static_cast<int32_t>(sizes.group);
+                args.layout = layout;
+                args.ld_packed = (sizes.k / 2 + 15) / 16 * 16;
+                args.ld_s_rel = (sizes.k / sizes.group + 15) / 16 * 16;
+                if (layout == CK_W4A8_ASYMMETRIC) args.correction_dtype = CK_BF16;
+                if (turn % 2 == 0) {
+                    args.bias_dtype = CK_BF16;
+                    args.bias = at_alignment(256);
+                }
+            }));
+        }
+}
+
 // A weight that a backend does not decode at once: its columns take turns in the workspace.
 TEST_CASE("w4a8_linear with a weight of many megabytes", "[edges][w4a8_linear][full]") {
     for (const ck_w4a8_layout layout : {CK_W4A8_CODEBOOK, CK_W4A8_ASYMMETRIC})

@@ -138,10 +138,10 @@ def main():
             kept.append(outputs)
         report(f"{n}x{k}", measure(calls, options.rounds), "requantize", variants)
 
-    middle = [(m, n, k) for n, k in ((9216, 3072), (28672, 5376)) for m in (64, 128, 256, 512, 1024, 2048)]
+    middle = [(m, n, k) for n, k in ((9216, 3072), (28672, 5376)) for m in (128, 256, 512, 1024, 2048)]
     for m, n, k in ((12544, 9216, 3072), (30000, 21504, 5376), *middle, (1, 9216, 3072), (1, 28672, 5376), (2, 28672, 5376),
-                    (4, 28672, 5376), (8, 9216, 3072), (8, 28672, 5376)):
-        if options.only not in (None, "few" if m <= 8 else "many" if m > 2048 else "middle"):
+                    (4, 28672, 5376), (8, 9216, 3072), (8, 28672, 5376), (16, 28672, 5376), (32, 28672, 5376), (64, 28672, 5376)):
+        if options.only not in (None, "few" if m <= 64 else "many" if m > 2048 else "middle"):
             continue
         x = torch.randn((m, k), device="cuda").bfloat16()
         y, bias = empty((m, n), torch.bfloat16), torch.randn(n, device="cuda").bfloat16()
@@ -161,8 +161,8 @@ def main():
         calls, variants = {}, {}
         for op, args in problems.items():
             calls[op], variants[op] = library.call(op, args)
-        times = measure(calls, options.rounds, flush if m <= 8 else None)
-        report(f"{m}x{n}x{k}", times, "ck_int8_linear" if m <= 8 else "ck_int8_gemm", variants)
+        times = measure(calls, options.rounds, flush if m <= 64 else None)
+        report(f"{m}x{n}x{k}", times, "ck_int8_linear" if m <= 64 else "ck_int8_gemm", variants)
 
 
 if __name__ == "__main__":
