@@ -61,18 +61,35 @@ CK_DEVICE float float16_to_float(uint16_t bits) {
     return static_cast<float>(__builtin_bit_cast(_Float16, bits));
 }
 
+#if defined(__NVPTX__) && __CUDA_ARCH__ >= 890
+#define CK_HARDWARE_E4M3 1
+#else
+#define CK_HARDWARE_E4M3 0
+#endif
+
 // OCP e4m3fn: bias 7, no infinities, NaN where all bits but the sign are set.
 CK_DEVICE float e4m3_to_float(uint32_t code) {
+#if CK_HARDWARE_E4M3
+    uint32_t halves;
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(static_cast<uint16_t>(code)));
+    return float16_to_float(static_cast<uint16_t>(halves));
+#else
     const uint32_t magnitude = code & 0x7fu;
     const float subnormal = static_cast<float>(magnitude) * 0x1p-9f;
     const uint32_t normal = (magnitude << 20) + (120u << 23);
     uint32_t bits = magnitude < 8u ? __builtin_bit_cast(uint32_t, subnormal) : normal;
     bits = magnitude == 0x7fu ? 0x7fc00000u : bits;
     return __builtin_bit_cast(float, bits | (code & 0x80u) << 24);
+#endif
 }
 
 // Round to nearest, ties to even, saturating at 448, subnormals kept; any NaN becomes 0x7f.
 CK_DEVICE uint32_t float_to_e4m3(float value) {
+#if CK_HARDWARE_E4M3
+    uint16_t codes;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(codes) : "f"(0.0f), "f"(value));
+    return codes;
+#else
     const uint32_t bits = __builtin_bit_cast(uint32_t, value);
     const uint32_t magnitude = bits & 0x7fffffffu;
     const uint32_t normal = (magnitude + 0x7ffffu + (magnitude >> 20 & 1u) - (120u << 23)) >> 20;
@@ -81,6 +98,7 @@ CK_DEVICE uint32_t float_to_e4m3(float value) {
     uint32_t code = magnitude < 0x3c800000u ? __builtin_bit_cast(uint32_t, counted) & 0xffu : normal;
     code = magnitude >= 0x43e00000u ? 0x7eu : code;  // 448
     return magnitude > 0x7f800000u ? 0x7fu : code | (bits >> 24 & 0x80u);
+#endif
 }
 
 }  // namespace ckitchen

@@ -67,6 +67,15 @@ CK_DEVICE Uint32x4 load_16_bytes_and_neighbours(GlobalPointer<const uint8_t> add
 
 #endif
 
+// Brings what lies at an address of global memory nearer, where that is an instruction.
+CK_DEVICE void prefetch(uint64_t address) {
+#if defined(__NVPTX__)
+    asm volatile("prefetch.global.L2 [%0];" : : "l"(address));
+#else
+    (void)address;
+#endif
+}
+
 // What a load of 16 bytes may assume of its address.
 enum class LoadPlace {
     Aligned,   // a multiple of 16

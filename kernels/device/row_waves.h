@@ -22,14 +22,14 @@ struct RowWaves {
         column = ((wave_id() - first) * kWaveSize + lane_id()) * kPieceElements;
     }
 
-    // The largest value of a row's waves. All waves of the workgroup take part; `turn` is 0 and 1 in turn.
+    // The largest value of a row's waves, 0 for a wave that has no row. All waves of the workgroup take part;
+    // `turn` is 0 and 1 in turn.
     CK_DEVICE uint32_t larger_of_row(uint32_t value, uint32_t turn, LocalPointer<uint8_t> local) const {
         const auto slots = reinterpret_cast<LocalPointer<uint32_t>>(local) + turn * kWaves;
         value = larger_of_wave(value);
         if (lane_id() == 0) slots[wave_id()] = value;
         local_barrier();
-        if (row >= held) return 0;
-        return larger_of_wave(lane_id() < share ? slots[first + lane_id()] : 0);
+        return larger_of_wave(row < held && lane_id() < share ? slots[first + lane_id()] : 0);
     }
 };
 

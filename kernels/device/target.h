@@ -10,16 +10,19 @@
 #define CK_UNROLL _Pragma("clang loop unroll(full)")
 #define CK_NO_UNROLL _Pragma("clang loop unroll(disable)")
 
-// A kernel has one workgroup size, known when it is compiled, and one explicit argument, CK_CONSTANT_ARGUMENT
-// where the kernel takes addresses inside it.
+// A kernel has one workgroup size, known when it is compiled, or, with CK_KERNEL_UP_TO, any number of waves
+// up to one. It has one explicit argument, CK_CONSTANT_ARGUMENT where the kernel takes addresses inside it.
 #if defined(__AMDGCN__)
 #define CK_KERNEL(threads) extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads)))
 #define CK_KERNEL_RESIDENT(threads, groups) CK_KERNEL(threads)
+#define CK_KERNEL_UP_TO(threads, groups) \
+    extern "C" __attribute__((global, amdgpu_flat_work_group_size(32, threads)))
 #elif defined(__NVPTX__)
 #define CK_KERNEL(threads) extern "C" __attribute__((global, launch_bounds(threads)))
 // The same with the number of workgroups that a multiprocessor holds at least, which bounds their registers.
 // AMD's compiler weighs that by itself.
 #define CK_KERNEL_RESIDENT(threads, groups) extern "C" __attribute__((global, launch_bounds(threads, groups)))
+#define CK_KERNEL_UP_TO(threads, groups) CK_KERNEL_RESIDENT(threads, groups)
 #define CK_CONSTANT_ARGUMENT __attribute__((grid_constant)) const
 #else
 #error "this is device code: compile it for amdgcn or nvptx"
@@ -295,15 +298,24 @@ CK_DEVICE float value_of_lane(float value, uint32_t lane) {
 #endif
 }
 
+// The lanes where it is true, a bit each. All lanes of the wave take part.
+CK_DEVICE uint32_t lanes_where(bool value) {
+#if defined(__AMDGCN__)
+#if __clang_major__ >= 20
+    return __builtin_amdgcn_ballot_w32(value);
+#else
+    constexpr int kNotEqual = 33;
+    return static_cast<uint32_t>(__builtin_amdgcn_uicmp(value, 0, kNotEqual));
+#endif
+#else
+    return __nvvm_vote_ballot_sync(-1, value);
+#endif
+}
+
 // Is it true in any lane? All lanes of the wave take part, and get the same answer.
 CK_DEVICE bool any_lane(bool value) {
 #if defined(__AMDGCN__)
-#if __clang_major__ >= 20
-    return __builtin_amdgcn_ballot_w32(value) != 0;
-#else
-    constexpr int kNotEqual = 33;
-    return __builtin_amdgcn_uicmp(value, 0, kNotEqual) != 0;
-#endif
+    return lanes_where(value) != 0;
 #else
     return __nvvm_vote_any_sync(-1, value);
 #endif

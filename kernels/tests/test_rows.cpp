@@ -401,13 +401,13 @@ void check_w4a8_requant() {
     expect(w4a8_requant_refusal(aligned, shape) == W4a8RequantRefusal::Alignment, aligned.name,
            "rows of packed at multiples of 4");
 
-    W4a8RequantGrid grid = w4a8_requant_grid(small, 5, 0);
+    W4a8RequantGrid grid = w4a8_requant_grid(small, 5, 0, 132);
     expect(grid.groups == 1 && grid.row_share == 4, small.name, "without columns a row takes one piece");
-    grid = w4a8_requant_grid(small, 9, 4097);
+    grid = w4a8_requant_grid(small, 9, 4097, 132);
     expect(grid.groups == 9 && grid.row_share == 13, small.name, "a row of more than half a workgroup");
-    grid = w4a8_requant_grid(small, 9, 1024);
+    grid = w4a8_requant_grid(small, 9, 1024, 132);
     expect(grid.groups == 2 && grid.row_share == 10, small.name, "eight rows in a workgroup");
-    grid = w4a8_requant_grid(small, std::int64_t{1} << 40, 8192);
+    grid = w4a8_requant_grid(small, std::int64_t{1} << 40, 8192, 132);
     expect(grid.groups == kW4a8RequantMaxGroups, small.name, "workgroups go on to further rows");
     const W4a8RequantRow& codebook = requant_row("codebook_6144");
     shape = {1, 1, 6144, 3, 5, 48, 256, true};
@@ -423,8 +423,17 @@ void check_w4a8_requant() {
            "rotation by 1024");
     shape = {1, 1, 512, 3, 5, 16, 0, false};
     expect(w4a8_requant_refusal(codebook, shape) == W4a8RequantRefusal::Layout, codebook.name, "no codebook");
-    grid = w4a8_requant_grid(codebook, 9, 2049);
-    expect(grid.groups == 5 && grid.row_share == 5, codebook.name, "two rows of five waves in a workgroup");
+    grid = w4a8_requant_grid(codebook, 9, 2049, 132);
+    expect(grid.groups == 5 && grid.row_share == 5 && grid.threads == 320, codebook.name,
+           "two rows of five waves in a workgroup");
+    const W4a8RequantRow& levels = requant_row("levels_6144");
+    grid = w4a8_requant_grid(levels, 28672, 5376, 132);
+    expect(grid.groups == 393 && grid.row_share == 11 && grid.threads == 352, levels.name,
+           "as many workgroups as run at the same time, all with about as many rows");
+    grid = w4a8_requant_grid(levels, 100000, 3584, 132);
+    expect(grid.groups == 527 && grid.threads == 224, levels.name, "no more than local memory has room for");
+    grid = w4a8_requant_grid(requant_row("levels_11264"), 28672, 11264, 0);
+    expect(grid.groups == 1, "levels_11264", "a device of unknown size");
     expect(w4a8_requant_scratch_floats(small, 8192, 64) == 0, small.name, "no scratch memory");
     expect(w4a8_requant_scratch_floats(requant_row("rows_any"), 640, 64) == 2 * 10 + 2 * 40, "rows_any",
            "scale and minimum of 10 groups, two results of 40 pieces");

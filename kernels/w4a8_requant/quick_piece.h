@@ -1,26 +1,29 @@
 // The codebook layout's choices without a division and without a search, for pieces that lie in one group.
-// They are exact wherever the functions say `certain`; elsewhere, for about one piece of 500 of random
+// They are exact wherever the functions say `certain`; elsewhere, for about one piece of 1000 of random
 // weights, the caller turns to the exact functions of requant_piece.h.
 //
 // A choice by the codebook. Exact is: the level behind threshold T where q = w / gs, rounded, is larger than
-// T. Here w * r - T decides, r being the approximate reciprocal of gs. The product differs from the real
-// quotient by less than 2^-22 of it, and that from q by at most 2^-24 of it (or by 2^-150). So if the two
-// decide differently, T lies between them, and the difference, computed with one rounding, is at most 2^-21 *
-// |T| + 2^-149: less than the band of 2^-20 of the largest level, which is no smaller than T and than 2^-40.
+// T. Here t - w * c decides, c = r * u being the cells of the staircase for each 1, r the approximate
+// reciprocal of gs, u the cells of a distance of 1, and t = T * u, rounded. r, c and t are within 2^-23,
+// 2^-24 and 2^-24 of themselves, q within 2^-24 (or by 2^-150): if the two decide differently, t and w * c
+// differ by less than 2^-21 * |t|, and what is computed, with one rounding, is less than the band of 2^-20 of
+// the largest level's place. All of that is in units so small that the bits behind the sign are clear, which
+// changes nothing else: kW4a8QuickLow and kW4a8QuickHigh keep all of it normal numbers.
 //
-// Which threshold that is, the cell of w * r says: no other one lies in the cell or nearer to it than the
-// smallest margin of 2^-8 cells. The number of cells is computed with a relative error below 2^-21, of at
-// most 63: less than 2^-14.
+// Which threshold that is, the cell of w * c says, a number below 32 that is computed with an error below
+// 2^-17 cells. No threshold is nearer than 2^-12 cells to an end of its cell, so that behind the end of a
+// cell all agree on the level there.
 //
 // A choice by the scaled levels L of a group. Exact is nearest(q, L) with q = w / s_channel, rounded. With
 // M = L[j] + L[j + 1], an integer, it is j + 1 where 2q > M and j where 2q < M, if no other pair of levels
 // has its middle there. Here 2 * w * r - M decides. L[j] differs from s_rel * c[j] by at most 1/2, if it is
 // not clamped (largest_scale), so that a middle differs from s_rel times the middle of two levels by at most
-// 1/2, and from s_rel times their threshold by little more: in cells of w / (s_channel * s_rel), 0.502 *
+// 1/2, and from s_rel times their threshold by little more: in fine cells of w / (s_channel * s_rel), 0.502 *
 // per_unit / s_rel and the 2^-8 that are kept for all roundings. smallest_scale makes that the margin at
 // most: the middle of no other pair is in the cell. |M| is at most 254, so the product differs from 2q by
 // less than 2^-14.3 where the two decide differently; the two distances that decide in the exact form are
-// smaller than 256 and rounded, which matters nearer than 2^-15 to M. The band is 2^-13.
+// smaller than 256 and rounded, which matters nearer than 2^-15 to M. The band is 2^-13, and more by what a
+// word of the table of middles holds beside M.
 #pragma once
 
 #include "cells.h"
@@ -29,25 +32,75 @@ namespace ckitchen {
 
 constexpr float kW4a8GridBand = 0x1p-13f;
 
-// Nearest levels of weights by the codebook, and the smallest distance to a threshold.
-template <int kCount>
-CK_DEVICE void quick_levels(const W4a8CellTable& table, const float (&weight)[kCount], float reciprocal,
-                            float (&level)[kCount], float& distance) {
-    const float cells_of_one = reciprocal * table.cells.per_unit;
-    uint32_t entry[kCount];
-    CK_UNROLL
-    for (int index = 0; index < kCount; ++index) entry[index] = table.entry_of(weight[index], cells_of_one);
-    CK_UNROLL
-    for (int index = 0; index < kCount; ++index) {
-        const Float32x2 levels = table.codebook.levels(entry[index]);
-        const float low = levels.x;
-        const float high = levels.y;
-        const float beyond =
-            __builtin_fmaf(weight[index], reciprocal, -table.codebook.threshold(entry[index]));
-        level[index] = beyond > 0.0f ? high : low;
-        distance = __builtin_fminf(distance, __builtin_fabsf(beyond));
-    }
+// On PTX, where registers are scarce, a value from here on unknown to the compiler: what is computed from it
+// is not kept from an earlier place on.
+CK_DEVICE uint32_t computed_anew(uint32_t value) {
+#if defined(__NVPTX__)
+    return value_again(value);
+#else
+    return value;
+#endif
 }
+
+// May what is at most `largest` in magnitude be looked up in cells of which `cells_of_one` (in
+// kW4a8CellInLowBits) are a distance of 1?
+template <uint32_t kCells>
+CK_DEVICE bool within_cells(float largest, float cells_of_one, float scale) {
+    return largest * cells_of_one <= w4a8_cells_in_use(kCells) && scale <= kW4a8QuickHigh;
+}
+
+// The smallest of a distance and the magnitudes of others.
+template <int kCount>
+CK_DEVICE float nearest_of(float distance, const float (&other)[kCount]) {
+#if defined(__NVPTX__)
+    // Integers have a minimum of three, but no magnitudes.
+    uint32_t bits = __builtin_bit_cast(uint32_t, distance);
+    CK_UNROLL
+    for (int index = 0; index < kCount; index += 2) {
+        const float pair = __builtin_fminf(__builtin_fabsf(other[index]), __builtin_fabsf(other[index + 1]));
+        const uint32_t pair_bits = __builtin_bit_cast(uint32_t, pair);
+        bits = pair_bits < bits ? pair_bits : bits;
+    }
+    return __builtin_bit_cast(float, bits);
+#else
+    CK_UNROLL
+    for (int index = 0; index < kCount; ++index)
+        distance = __builtin_fminf(distance, __builtin_fabsf(other[index]));
+    return distance;
+#endif
+}
+
+// Choices by the codebook in a group of this scale.
+struct W4a8QuickLevels {
+    bool usable;         // else all weights have the same level, of which nothing is certain
+    float cells_of_one;  // in kW4a8CellInLowBits
+    float units_of_one;  // the same in kW4a8DistanceUnit
+
+    CK_DEVICE W4a8QuickLevels(const W4a8CellTable& table, float largest, float scale)
+        : cells_of_one(approximate_reciprocal(scale) * table.cells.steps_per_unit) {
+        usable = within_cells<kW4a8Steps>(largest, cells_of_one, scale);
+        cells_of_one = usable ? cells_of_one : 0.0f;
+        units_of_one = cells_of_one * (kW4a8DistanceUnit / kW4a8CellInLowBits);
+    }
+
+    // Nearest levels of weights, and the smallest distance to a threshold.
+    template <int kCount>
+    CK_DEVICE void find(const W4a8CellTable& table, const float (&weight)[kCount], float (&level)[kCount],
+                        float& distance) const {
+        uint32_t offset[kCount];
+        CK_UNROLL
+        for (int index = 0; index < kCount; ++index)
+            offset[index] =
+                W4a8CellTable::offset_of(W4a8CellTable::cell_of<kW4a8Steps>(weight[index], cells_of_one));
+        float before[kCount];
+        CK_UNROLL
+        for (int index = 0; index < kCount; ++index) {
+            before[index] = __builtin_fmaf(-weight[index], units_of_one, table.step(offset[index]));
+            level[index] = table.step_level(offset[index], before[index]);
+        }
+        distance = nearest_of(distance, before);
+    }
+};
 
 // Balanced sums of weight * level and level^2 over 8 weights from `first` on. Level 0 belongs to weight
 // `first` where there are 8 levels.
@@ -69,11 +122,11 @@ CK_DEVICE void half_sums(const float (&weight)[kPieceElements], const float (&le
         ((square[4] + square[5]) + (square[6] + square[7]));
 }
 
-// Sums of weight * level (a) and level^2 (b) with the nearest levels. Returns whether they are certain, as
-// far as thresholds are concerned.
-CK_DEVICE bool quick_sums(const W4a8CellTable& table, const float (&weight)[kPieceElements], float reciprocal,
-                          float& a, float& b) {
+// Sums of weight * level (a) and level^2 (b) with the nearest levels. Returns whether they are certain.
+CK_DEVICE bool quick_sums(const W4a8CellTable& table, const float (&weight)[kPieceElements], float largest,
+                          float scale, float& a, float& b) {
     constexpr int kHalf = kPieceElements / 2;
+    const W4a8QuickLevels levels(table, largest, scale);
     float distance = __builtin_inff();
     float sum_a[2];
     float sum_b[2];
@@ -83,26 +136,20 @@ CK_DEVICE bool quick_sums(const W4a8CellTable& table, const float (&weight)[kPie
         float level[kHalf];
         CK_UNROLL
         for (int index = 0; index < kHalf; ++index) part[index] = weight[half * kHalf + index];
-        quick_levels(table, part, reciprocal, level, distance);
+        levels.find(table, part, level, distance);
         half_sums(weight, level, half * kHalf, sum_a[half], sum_b[half]);
         scheduling_boundary();
     }
     a = sum_a[0] + sum_a[1];
     b = sum_b[0] + sum_b[1];
-    return distance > table.cells.band;
+    return levels.usable && distance > table.cells.band;
 }
 
-// May pieces whose weights are at most `largest` in magnitude be looked up by the cells of largest *
-// cells_of_one?
-CK_DEVICE bool within_cells(const W4a8CellTable& table, float largest, float reciprocal, float scale) {
-    return largest * (reciprocal * table.cells.per_unit) <= kW4a8CellsInUse && scale <= kOrdinaryHigh;
-}
-
-// May quick_codes look these up? s_rel and largest are the lane's.
-CK_DEVICE bool quick_codes_fit(const W4a8CellTable& table, float largest, float s_channel, float s_rel) {
-    const W4a8CellLimits& cells = table.cells;
+// May the fine cells be used for these? s_rel and largest are the lane's.
+CK_DEVICE bool fine_cells_fit(const W4a8CellLimits& cells, float largest, float s_channel, float s_rel) {
     return s_rel >= cells.smallest_scale && s_rel <= cells.largest_scale &&
-           within_cells(table, largest, approximate_reciprocal(s_channel * s_rel), s_channel);
+           within_cells<kW4a8FineCells>(largest, approximate_reciprocal(s_channel * s_rel) * cells.per_unit,
+                                        s_channel);
 }
 
 // Final codes on the grid of s_channel, packed. Returns whether they are certain.
@@ -110,31 +157,70 @@ CK_DEVICE bool quick_codes(const W4a8CellTable& table, const float (&weight)[kPi
                            float s_rel, Uint32x2& codes) {
     constexpr int kHalf = kPieceElements / 2;
     const float twice_reciprocal = 2.0f * approximate_reciprocal(s_channel);
-    const float cells_of_one = approximate_reciprocal(s_channel * s_rel) * table.cells.per_unit;
+    // Unknown to the compiler, so that it does not find the cells of both ways before it chooses one.
+    const float cells_of_one = __builtin_bit_cast(
+        float, computed_anew(__builtin_bit_cast(
+                   uint32_t, approximate_reciprocal(s_channel * s_rel) * table.cells.per_unit)));
     float distance = __builtin_inff();
     CK_UNROLL
     for (int half = 0; half < 2; ++half) {
-        uint32_t entry[kHalf];
+        uint32_t before[kHalf];
         CK_UNROLL
         for (int index = 0; index < kHalf; ++index)
-            entry[index] = table.entry_of(weight[half * kHalf + index], cells_of_one);
+            before[index] = table.code_before(
+                W4a8CellTable::cell_of<kW4a8FineCells>(weight[half * kHalf + index], cells_of_one));
         uint32_t packed = 0;
+        float middle[kHalf];
         CK_UNROLL
         for (int index = 0; index < kHalf; ++index) {
-            const Float32x2 levels = table.codebook.levels(entry[index]);
+            const Float32x2 levels = table.codebook.levels(before[index] * W4a8Codebook::kEntryBytes);
             // The first term is larger than its level by kIntegerInLowBits, the second smaller.
             const float low = levels.x * s_rel + kIntegerInLowBits;
-            const float high = levels.y * s_rel + kIntegerInLowBits - 2.0f * kIntegerInLowBits;
-            const float beyond =
-                __builtin_fmaf(weight[half * kHalf + index], twice_reciprocal, -(low + high));
-            const uint32_t code = entry[index] / W4a8Codebook::kEntryBytes + (beyond > 0.0f ? 1 : 0);
+            const float high = levels.y * s_rel - kIntegerInLowBits;
+            // Negative where the weight is beyond the middle.
+            middle[index] = __builtin_fmaf(-weight[half * kHalf + index], twice_reciprocal, low + high);
+            const uint32_t code = before[index] + (__builtin_bit_cast(uint32_t, middle[index]) >> 31);
             packed |= code << 4 * index;
-            distance = __builtin_fminf(distance, __builtin_fabsf(beyond));
         }
+        distance = nearest_of(distance, middle);
         codes[half] = packed;
         scheduling_boundary();
     }
     return distance > kW4a8GridBand;
+}
+
+// The same with the middles of the scale, whose e4m3 code is `bits`, out of their table.
+CK_DEVICE bool quick_codes(const W4a8CellTable& table, const W4a8MiddleTable& middles,
+                           const float (&weight)[kPieceElements], float s_channel, float s_rel, uint32_t bits,
+                           Uint32x2& codes) {
+    constexpr int kHalf = kPieceElements / 2;
+    const float twice_reciprocal = 2.0f * approximate_reciprocal(s_channel);
+    const float cells_of_one = approximate_reciprocal(s_channel * s_rel) * table.cells.per_unit;
+    const uint32_t scale_offset = W4a8MiddleTable::offset_of_scale(bits);
+    float distance = __builtin_inff();
+    CK_UNROLL
+    for (int half = 0; half < 2; ++half) {
+        uint32_t word[kHalf];
+        CK_UNROLL
+        for (int index = 0; index < kHalf; ++index) {
+            const uint32_t cell =
+                W4a8CellTable::cell_of<kW4a8FineCells>(weight[half * kHalf + index], cells_of_one);
+            word[index] = middles.word(W4a8CellTable::offset_of(cell) + scale_offset);
+        }
+        float before[kHalf];
+        uint32_t packed = 0;
+        CK_UNROLL
+        for (int index = kHalf - 1; index >= 0; --index) {
+            // Negative where the weight is beyond the middle.
+            before[index] = __builtin_fmaf(-weight[half * kHalf + index], twice_reciprocal,
+                                           __builtin_bit_cast(float, word[index]));
+            packed = (packed << 4) + (word[index] & 15) + (__builtin_bit_cast(uint32_t, before[index]) >> 31);
+        }
+        distance = nearest_of(distance, before);
+        codes[half] = packed;
+        scheduling_boundary();
+    }
+    return distance > kW4a8GridBand + W4a8MiddleTable::kCodeInSum;
 }
 
 // The sums L[j] + L[j + 1] of a group's scaled levels, which every lane has for itself in local memory, sum j

@@ -37,9 +37,8 @@ CK_DEVICE void w4a8_store_s_channel(const W4a8RequantArgs& args, int64_t row, fl
         __builtin_bit_cast(uint32_t, s_channel);
 }
 
-// Stores the number of non-finite elements that this wave met.
-template <int kWaves>
-CK_DEVICE void w4a8_store_count(const W4a8RequantArgs& args, uint32_t nonfinite) {
+// Stores the number of non-finite elements that this wave, one of `waves` of its workgroup, met.
+CK_DEVICE void w4a8_store_count(const W4a8RequantArgs& args, uint32_t waves, uint32_t nonfinite) {
     if (args.counts == 0) return;
     // Halves, so that no sum of 32 lanes overflows.
     int32_t half[2] = {static_cast<int32_t>(nonfinite & 0xffff), static_cast<int32_t>(nonfinite >> 16)};
@@ -52,7 +51,7 @@ CK_DEVICE void w4a8_store_count(const W4a8RequantArgs& args, uint32_t nonfinite)
         half[index] += exchange_xor<16>(half[index]);
     }
     const uint64_t sum = (static_cast<uint64_t>(half[1]) << 16) + static_cast<uint32_t>(half[0]);
-    if (lane_id() == 0) global_pointer<uint64_t>(args.counts)[workgroup_id() * kWaves + wave_id()] = sum;
+    if (lane_id() == 0) global_pointer<uint64_t>(args.counts)[workgroup_id() * waves + wave_id()] = sum;
 }
 
 // Joins two partial results of pieces of one group, from left to right.

@@ -90,27 +90,16 @@ struct W4a8Neighbours {
     }
 };
 
-// The levels of a group that every lane has for itself in local memory, level j of lane l at j * 128 + l * 4:
-// no bank conflicts.
-struct W4a8LaneTable {
-    static constexpr uint32_t kStride = kWaveSize * 4;
+// The scaled levels of a group in local memory, kBytesApart from one to the next.
+template <uint32_t kBytesApart>
+struct W4a8ScaledLevels {
+    static constexpr uint32_t kStride = kBytesApart;
 
     LocalPointer<const uint8_t> table;
     float middle;  // level 7
     float top;     // level 15
 
-    CK_DEVICE float level(uint32_t offset) const {
-        return *reinterpret_cast<LocalPointer<const float>>(table + offset);
-    }
-
-    template <uint32_t kSpan>
-    CK_DEVICE void halve(float x, uint32_t& offset, W4a8Neighbours& around) const {
-        const float level_here = level(offset + (kSpan - 1) * kStride);
-        const bool is_below = level_here < x;
-        offset = is_below ? offset + kSpan * kStride : offset;
-        around.low = is_below ? level_here : around.low;
-        around.high = is_below ? around.high : level_here;
-    }
+    CK_DEVICE float level(uint32_t code) const { return at(code * kStride); }
 
     CK_DEVICE W4a8Neighbours find(float x) const {
         const bool upper = middle < x;
@@ -124,7 +113,25 @@ struct W4a8LaneTable {
         around.below = offset / kStride;
         return around;
     }
+
+  private:
+    CK_DEVICE float at(uint32_t offset) const {
+        return *reinterpret_cast<LocalPointer<const float>>(table + offset);
+    }
+
+    template <uint32_t kSpan>
+    CK_DEVICE void halve(float x, uint32_t& offset, W4a8Neighbours& around) const {
+        const float level_here = at(offset + (kSpan - 1) * kStride);
+        const bool is_below = level_here < x;
+        offset = is_below ? offset + kSpan * kStride : offset;
+        around.low = is_below ? level_here : around.low;
+        around.high = is_below ? around.high : level_here;
+    }
 };
+
+// The levels of a group that every lane has for itself, level j of lane l at j * 128 + l * 4: no bank
+// conflicts.
+using W4a8LaneTable = W4a8ScaledLevels<kWaveSize * 4>;
 
 // clamp(rne(level * scale), -127, 127) of all levels, into this lane's table. All lanes of the wave take
 // part; `lane_level` is level lane % 16.
@@ -266,7 +273,7 @@ CK_DEVICE Uint32x2 piece_codebook_codes(const W4a8RequantArgs& args, const W4a8D
             around[within] = table.find(x[quarter * kQuarterElements + within]);
         uint32_t code[kQuarterElements];
         if (args.stochastic != 0) {
-            const float second = table.level(W4a8LaneTable::kStride);
+            const float second = table.level(1);
             CK_UNROLL
             for (uint32_t within = 0; within < kQuarterElements; ++within)
                 code[within] = around[within].drawn(x[quarter * kQuarterElements + within],

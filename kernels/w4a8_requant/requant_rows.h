@@ -235,7 +235,7 @@ struct W4a8RequantWhole {
         for (int64_t first = static_cast<int64_t>(workgroup_id()) << rows_log2; first < args.rows;
              first += static_cast<int64_t>(args.workgroups) << rows_log2)
             run_rows(args, first, level_of_lane, nonfinite, local);
-        w4a8_store_count<kWaves>(arguments_again(args), nonfinite);
+        w4a8_store_count(arguments_again(args), kWaves, nonfinite);
     }
 
     static CK_DEVICE void run_rows(const W4a8RequantArgs& kernel_args, int64_t first,
@@ -399,7 +399,7 @@ struct W4a8RequantAny {
         CK_NO_UNROLL
         for (int64_t row = workgroup_id(); row < args.rows; row += args.workgroups)
             run_row(args, row, level_of_lane, nonfinite, local);
-        w4a8_store_count<kWaves>(arguments_again(args), nonfinite);
+        w4a8_store_count(arguments_again(args), kWaves, nonfinite);
     }
 
     // Place of a piece's or a group's value in this workgroup's scratch memory.

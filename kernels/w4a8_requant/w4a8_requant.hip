@@ -5,7 +5,7 @@
 #define CK_W4A8_REQUANT_KERNEL_0(name, kind, waves, lds, alignment)
 #define CK_W4A8_REQUANT_KERNEL_1(name, kind, waves, lds, alignment)                      \
     using W4a8Requant_##name = ckitchen::W4a8Requant##kind<waves, alignment>;            \
-    CK_KERNEL_RESIDENT((waves)*ckitchen::kWaveSize, W4a8Requant_##name::kResidentGroups) \
+    CK_KERNEL_UP_TO((waves)*ckitchen::kWaveSize, W4a8Requant_##name::kResidentGroups)    \
     void ckitchen_w4a8_requant_##name(ckitchen::W4a8RequantArgs args) {                  \
         static_assert(W4a8Requant_##name::kLocalBytes == (lds),                          \
                       "the row states the local memory that the kernel uses");           \

@@ -34,7 +34,7 @@ struct W4a8RequantArgs {
     uint32_t stochastic;     // 0: round to nearest
     uint32_t seed;           // both halves of the seed, xor
     uint32_t row_offset;     // low half
-    uint32_t row_share;      // from w4a8_requant_grid: what a row takes of its workgroup
+    uint32_t row_share;      // from w4a8_requant_grid
     uint32_t workgroups;     // from w4a8_requant_grid
     uint32_t count_waves;    // number of counts; of the row that counts
     W4a8Groups groups;

@@ -2,9 +2,11 @@
 // problem's sizes; knows no driver and no device.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <string_view>
 
 #include "w4a8_requant_args.h"
 
@@ -17,7 +19,7 @@ struct W4a8RequantRow {
     const char* kernel;   // symbol in the code object
     const char* feature;  // name from arch.json
     W4a8RequantKind kind;
-    std::uint32_t threads;      // work-items of a workgroup, all in x
+    std::uint32_t threads;      // work-items of a workgroup, all in x; with kind Codebook at most
     std::uint32_t elements;     // that a workgroup holds
     std::uint32_t local_bytes;  // static local memory
     std::uint32_t alignment;    // 1, or 16: see the list
@@ -70,8 +72,12 @@ struct W4a8RequantGrid {
 // their rows several times keep scratch memory, and are larger.
 inline constexpr std::int64_t kW4a8RequantMaxGroups = 4096;
 inline constexpr std::int64_t kW4a8RequantMaxGroupsAny = 512;
-// With a codebook each begins by making its tables.
-inline constexpr std::int64_t kW4a8RequantMaxGroupsCodebook = 1024;
+// With a codebook each begins by making its tables, so that there are as many as run at the same time: as fit
+// the waves that the registers of a multiprocessor hold, where the kernels are PTX, but no more than its
+// local memory has room for.
+inline constexpr std::int64_t kW4a8RequantResidentWaves = 36;
+inline constexpr std::int64_t kW4a8RequantResidentGroups = 4;
+inline constexpr std::int64_t kW4a8RequantUnitGroups = 8;  // elsewhere, of a compute unit
 
 constexpr W4a8RequantRefusal w4a8_requant_refusal(const W4a8RequantRow& row, const W4a8RequantShape& shape) {
     if (row.kind == W4a8RequantKind::Codebook) {
@@ -89,15 +95,23 @@ constexpr W4a8RequantRefusal w4a8_requant_refusal(const W4a8RequantRow& row, con
     return W4a8RequantRefusal::None;
 }
 
-// Launch geometry of a problem that the row takes; rows is at least 1.
-constexpr W4a8RequantGrid w4a8_requant_grid(const W4a8RequantRow& row, std::int64_t rows, std::int64_t k) {
+// Launch geometry of a problem that the row takes, on a device of so many compute units; rows is at least 1.
+constexpr W4a8RequantGrid w4a8_requant_grid(const W4a8RequantRow& row, std::int64_t rows, std::int64_t k,
+                                            std::int32_t compute_units) {
     std::uint32_t row_share = 4;  // a lane's piece is 16 elements of one row
+    std::uint32_t threads = row.threads;
     std::int64_t rows_per_group = 1;
     std::int64_t most = kW4a8RequantMaxGroupsAny;
     if (row.kind == W4a8RequantKind::Codebook) {
         row_share = static_cast<std::uint32_t>((k + 511) / 512);
-        rows_per_group = row.threads / 32 / row_share;
-        most = kW4a8RequantMaxGroupsCodebook;
+        const std::uint32_t held = row.threads / 32 / row_share;
+        rows_per_group = held;
+        threads = held * row_share * 32;
+        std::int64_t of_unit = kW4a8RequantUnitGroups;
+        if (std::string_view(row.feature).substr(0, 4) == "ptx_")
+            of_unit = std::clamp<std::int64_t>(kW4a8RequantResidentWaves / (held * row_share), 1,
+                                               kW4a8RequantResidentGroups);
+        most = of_unit * (compute_units > 1 ? compute_units : 1);
     } else if (row.kind == W4a8RequantKind::Whole) {
         while ((std::int64_t{1} << row_share) < k) ++row_share;
         rows_per_group = row.elements >> row_share;
@@ -106,7 +120,7 @@ constexpr W4a8RequantGrid w4a8_requant_grid(const W4a8RequantRow& row, std::int6
     const std::int64_t wanted = rows / rows_per_group + (rows % rows_per_group != 0 ? 1 : 0);
     // All have about as many rows.
     const std::int64_t turns = (wanted - 1) / most + 1;
-    return {static_cast<std::uint32_t>((wanted - 1) / turns + 1), row.threads, row_share};
+    return {static_cast<std::uint32_t>((wanted - 1) / turns + 1), threads, row_share};
 }
 
 // Scratch memory of a workgroup that goes over its row several times: for every group its scale and minimum,

@@ -52,8 +52,9 @@ const W4a8RequantRow& counting_row(const W4a8RequantRow& row) {
 
 // Every wave's number of non-finite elements, and the scratch memory of the workgroups.
 struct RequantWorkspace {
-    RequantWorkspace(DeviceWorkspace& workspace, const ck_w4a8_requant_args& args, const W4a8RequantRow& row)
-        : grid(w4a8_requant_grid(row, args.n, args.k)) {
+    RequantWorkspace(DeviceWorkspace& workspace, const ck_context& context, const ck_w4a8_requant_args& args,
+                     const W4a8RequantRow& row)
+        : grid(w4a8_requant_grid(row, args.n, args.k, context.backend->properties().compute_units)) {
         if (args.nonfinite) {
             count_waves = grid.groups * (grid.threads / 32);
             counts = workspace.take(uint64_t{count_waves} * sizeof(uint64_t));
@@ -73,7 +74,7 @@ struct RequantWorkspace {
 Status launch(ck_context& context, const ck_w4a8_requant_args& args, const Variant& variant, void* stream) {
     const W4a8RequantRow& row = row_of(variant);
     DeviceWorkspace workspace(args.workspace);
-    const RequantWorkspace parts(workspace, args, row);
+    const RequantWorkspace parts(workspace, context, args, row);
     W4a8RequantArgs device{};
     device.weight = address(args.weight);
     device.packed = address(args.packed);
@@ -140,10 +141,10 @@ void W4a8Requant::regions(const Args& args, Regions& regions) {
     regions.optional_output("nonfinite", args.nonfinite, 1, 1, 0, 8);
 }
 
-uint64_t W4a8Requant::workspace(const ck_context&, const Args& args, const Variant& variant) {
+uint64_t W4a8Requant::workspace(const ck_context& context, const Args& args, const Variant& variant) {
     if (!variant.row) return cpu::w4a8_requant_workspace(args);
     DeviceWorkspace workspace(nullptr);
-    const RequantWorkspace parts(workspace, args, row_of(variant));
+    const RequantWorkspace parts(workspace, context, args, row_of(variant));
     return workspace.needed();
 }
 

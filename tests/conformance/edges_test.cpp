@@ -326,9 +326,10 @@ TEST_CASE("w4a8_requant with a codebook on rows of several waves", "[edges][w4a8
 }
 
 // Where a shortcut that is exact almost everywhere would not be: quotients on, and some ulps beside, the
-// middle between two levels, with codebooks of even, close, equal and mirrored levels.
+// middle between two levels or an end of the cells that lead to it, with codebooks of even, close, equal,
+// mirrored, very large and very small levels.
 TEST_CASE("w4a8_requant at and beside the thresholds of a codebook", "[edges][w4a8_requant]") {
-    std::vector<std::vector<float>> codebooks(5, std::vector<float>(16));
+    std::vector<std::vector<float>> codebooks(7, std::vector<float>(16));
     for (int code = 0; code < 16; ++code) {
         const auto place = static_cast<float>(2 * code - 15);
         codebooks[0][static_cast<size_t>(code)] = place / 16;
@@ -337,6 +338,8 @@ TEST_CASE("w4a8_requant at and beside the thresholds of a codebook", "[edges][w4
             code < 8 ? place / 15 : place / 15 - 0.13f;                                     // 7 and 8 close
         codebooks[3][static_cast<size_t>(code)] = static_cast<float>(code / 2) / 7 - 0.4f;  // pairs are equal
         codebooks[4][static_cast<size_t>(code)] = std::sin(place / 10);
+        codebooks[5][static_cast<size_t>(code)] = std::ldexp(std::sin(place / 10), 30);
+        codebooks[6][static_cast<size_t>(code)] = std::ldexp(std::sin(place / 10), -30);
     }
     const int64_t n = suite().full ? 32 : 4;
     const int64_t k = 768;
@@ -354,6 +357,8 @@ TEST_CASE("w4a8_requant at and beside the thresholds of a codebook", "[edges][w4
             const auto code = static_cast<size_t>(random.between(0, 14));
             float value = (codebook[code] + codebook[code + 1]) / 2 * largest;
             if (random.one_in(8)) value = 0;
+            if (random.one_in(4))
+                value = (static_cast<float>(random.between(-12, 11)) + 0.5f) / 12 * codebook[15] * largest;
             for (int64_t steps = random.between(-3, 3); steps != 0; steps += steps < 0 ? 1 : -1)
                 value = std::nextafterf(value, steps < 0 ? -HUGE_VALF : HUGE_VALF);
             weight[i] = std::fabs(value) <= largest ? value : largest;
