@@ -304,6 +304,7 @@ bool Decoder::parse_operands(const AsmText& t, const OpSpec& spec, Inst& inst, s
             static constexpr std::pair<std::string_view, HardwareRegister> kRegisters[] = {
                 {"HW_REG_MODE", kMode},
                 {"HW_REG_WAVE_MODE", kMode},
+                {"HW_REG_SH_MEM_BASES", kMemoryBases},
                 {"HW_REG_FLAT_SCR_LO", kScratchLow},
                 {"HW_REG_WAVE_SCRATCH_BASE_LO", kScratchLow},
                 {"HW_REG_FLAT_SCR_HI", kScratchHigh},

@@ -150,17 +150,27 @@ uint32_t field_mask(uint64_t extra) {
     return width >= 32 ? ~0u : (1u << width) - 1;
 }
 
+/// The upper 16 bits of both apertures, of which older compilers make generic pointers.
+constexpr uint32_t kMemoryBasesValue =
+    static_cast<uint32_t>(kSharedAperture >> 48 << 16 | kPrivateAperture >> 48);
+static_assert((kSharedAperture | kPrivateAperture) << 16 == 0, "the register holds 16 bits of each");
+
+bool is_read_only(uint64_t id) {
+    return id == kMemoryBases || id == kClockLow || id == kClockHigh;
+}
+
 void getreg(Wave& w, const Inst& inst) {
     const uint64_t id = inst.extra & 0xff;
-    const uint32_t value = id == kClockLow    ? static_cast<uint32_t>(w.executed)
-                           : id == kClockHigh ? static_cast<uint32_t>(w.executed >> 32)
-                                              : hardware_register(w, inst.extra);
+    const uint32_t value = id == kClockLow      ? static_cast<uint32_t>(w.executed)
+                           : id == kClockHigh   ? static_cast<uint32_t>(w.executed >> 32)
+                           : id == kMemoryBases ? kMemoryBasesValue
+                                                : hardware_register(w, inst.extra);
     w.s[inst.dst[0].reg] = value >> (inst.extra >> 8 & 0xff) & field_mask(inst.extra);
 }
 
 void setreg(Wave& w, const Inst& inst) {
     const uint32_t shift = inst.extra >> 8 & 0xff, mask = field_mask(inst.extra) << shift;
-    if ((inst.extra & 0xff) == kClockLow || (inst.extra & 0xff) == kClockHigh) return;  // read-only
+    if (is_read_only(inst.extra & 0xff)) return;
     uint32_t& reg = hardware_register(w, inst.extra);
     reg = (reg & ~mask) | (scalar_source<uint32_t>(w, inst.src[0]) << shift & mask);
     if (&reg == &w.mode) apply_float_mode(w);

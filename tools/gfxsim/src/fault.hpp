@@ -9,7 +9,8 @@
 namespace ckitchen::gfxsim {
 
 /// Generic pointers into LDS and scratch carry these bases; the upper dword is what src_shared_base and
-/// src_private_base read as. They lie far from any host address.
+/// src_private_base read as, its upper half what HW_REG_SH_MEM_BASES holds. They lie far from any host
+/// address.
 constexpr uint64_t kSharedAperture = 0x0001'0000'0000'0000ull;
 constexpr uint64_t kPrivateAperture = 0x0002'0000'0000'0000ull;
 

@@ -32,6 +32,7 @@ enum class Form : uint8_t {
 /// Hardware registers that s_getreg and s_setreg know, in Inst::extra.
 enum HardwareRegister : uint8_t {
     kMode = 1,
+    kMemoryBases = 15,
     kScratchLow = 20,
     kScratchHigh = 21,
     kClockLow = 29,

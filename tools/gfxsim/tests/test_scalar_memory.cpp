@@ -309,6 +309,25 @@ TEST_CASE("flat pointers reach LDS and scratch", "[memory]") {
     }
 }
 
+// As compilers up to LLVM 15 make a generic pointer: half of HW_REG_SH_MEM_BASES, shifted. Nothing can be
+// written there.
+TEST_CASE("the register of the apertures agrees with their operands", "[memory]") {
+    for (const char* target : {"gfx1030", "gfx1100"}) {
+        INFO(target);
+        WaveFixture m(target);
+        m.wave.s[8] = ~0u;
+        m.run(
+            "s_setreg_b32 hwreg(HW_REG_SH_MEM_BASES, 0, 32), s8\n"
+            "s_getreg_b32 s9, hwreg(HW_REG_SH_MEM_BASES, 0, 16)\ns_lshl_b32 s9, s9, 16\n"
+            "s_getreg_b32 s10, hwreg(HW_REG_SH_MEM_BASES, 16, 16)\ns_lshl_b32 s10, s10, 16\n"
+            "s_getreg_b32 s11, hwreg(HW_REG_SH_MEM_BASES)\n"
+            "s_mov_b64 s[0:1], src_shared_base\ns_mov_b64 s[2:3], src_private_base");
+        CHECK(m.wave.s[9] == m.wave.s[3]);
+        CHECK(m.wave.s[10] == m.wave.s[1]);
+        CHECK(m.wave.s[11] == (m.wave.s[1] | m.wave.s[3] >> 16));
+    }
+}
+
 TEST_CASE("what has no semantics is named", "[decode]") {
     WaveFixture m("gfx1201");
     CHECK_THROWS_AS(m.run("image_load v[0:3], [v4, v5], s[0:7] dmask:0xf dim:SQ_RSRC_IMG_2D"), Fault);
