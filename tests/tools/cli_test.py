@@ -430,10 +430,10 @@ def round_trip(folder):
                 equal((got_dtype, shape), (dtype, [len(expected), len(expected[0])]))
                 check(relative_error(floats(dtype, raw), expected) < step, layer, arguments)
             equal(decoded["odd"], small_model()["odd"])
-    # Layers in other formats, or broken ones, stay as they are.
+    # Layers in other formats, or broken ones, stay as they are, and the status tells.
     tensors["blocks.0.attn.weight_scale"] = ("F32", [5, 1], bytes(20))
     broken = write(os.path.join(folder, "x.safetensors"), pack(tensors, metadata))
-    _, err = run("dequantize", broken, "-o", back)
+    _, err = run("dequantize", broken, "-o", back, status=5)
     check('layer "blocks.0.attn" is kept as it is' in err, err)
     equal(load(back)[0]["blocks.0.attn.weight"], tensors["blocks.0.attn.weight"])
     equal(list(json.loads(load(back)[1]["_quantization_metadata"])["layers"]), ["blocks.0.attn"])
@@ -705,6 +705,9 @@ def report_file(folder):
     source = write(os.path.join(folder, "m.safetensors"), pack(small_model()))
     fails(4, "quantize", source, "-o", target, "--format", "w4a8", "--report", source, names=["is an input file"])
     fails(2, "quantize", source, "-o", target, "--format", "w4a8", "--report", target, names=["same file"])
+    link, goal = os.path.join(folder, "link"), os.path.join(folder, "goal")
+    os.symlink("goal", link)
+    fails(2, "quantize", source, "-o", link, "--format", "w4a8", "--report", goal, names=["same file"])
     fails(4, "quantize", source, "-o", target, "--format", "w4a8", "--report", os.path.join(folder, "none", "r"))
 
 
@@ -866,6 +869,13 @@ def stray_scale(folder):
     after, _ = load(target)
     for name in ("blocks.1.mlp.weight", "blocks.1.mlp.weight_scale"):
         equal(after[name], model[name])
+    # It is a float as it is: nothing is left undecoded.
+    _, err = run("dequantize", source, "-o", target)
+    check('layer "blocks.1.mlp" is kept as it is' in err, err)
+    model["blocks.1.mlp.weight"] = ("I8", model["blocks.1.mlp.weight"][1], bytes(16 * 192))
+    write(source, pack(model))
+    _, err = run("dequantize", source, "-o", target, status=5)
+    check('layer "blocks.1.mlp" is kept as it is' in err, err)
 
 
 def evil_patterns(folder):

@@ -102,8 +102,10 @@ TEST_CASE("Outputs that are no regular files, or read-only, are refused") {
     write_file(folder / "fixed", "x");
     ::chmod((folder / "fixed").c_str(), 0444);
     refused(folder / "fixed", "read-only");
-    std::filesystem::create_symlink(folder / "nowhere", folder / "dangling");
-    refused(folder / "dangling", "symbolic link");
+    std::filesystem::create_symlink("ring", folder / "ring");
+    refused(folder / "ring", "symbolic link");
+    std::filesystem::create_symlink("none/out", folder / "into_no_folder");
+    refused(folder / "into_no_folder", "cannot create a file in");
     CHECK(read_file(folder / "fixed") == "x");
 }
 
@@ -117,6 +119,23 @@ TEST_CASE("A symbolic link is written through") {
     file.commit();
     CHECK(std::filesystem::is_symlink(folder / "link"));
     CHECK(read_file(folder / "there/real") == "new");
+}
+
+TEST_CASE("A symbolic link to a file that is not there yet makes that file") {
+    const TemporaryFolder folder;
+    std::filesystem::create_directory(folder / "there");
+    std::filesystem::create_symlink("real", folder / "there/link");
+    std::filesystem::create_symlink(folder / "there/link", folder / "absolute");
+    std::filesystem::create_symlink("there/link", folder / "relative");
+    for (const std::string& link : {folder / "absolute", folder / "relative"}) {
+        OutputFile file(link, {});
+        file.write(0, bytes("new"));
+        file.commit();
+        CHECK(std::filesystem::is_symlink(link));
+        CHECK(std::filesystem::is_symlink(folder / "there/link"));
+        CHECK(read_file(folder / "there/real") == "new");
+        CHECK(std::filesystem::remove(folder / "there/real"));
+    }
 }
 
 TEST_CASE("Reserving more than any disk has fails at once") {

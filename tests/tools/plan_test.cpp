@@ -237,9 +237,9 @@ TEST_CASE("An INT8 layer's output tensors and markers, rotated and plain") {
 TEST_CASE("Layers that are quantized already are copied with what belongs to them") {
     const std::string marker = R"({"format":"float8_e4m3fn"})";
     const Planned planned(
-        {tensor("by_tensor.weight", "BF16", {2, 16}),
+        {tensor("by_tensor.weight", "F8_E4M3", {2, 16}),
          {"by_tensor.comfy_quant", "U8", {static_cast<std::int64_t>(marker.size())}, marker},
-         tensor("by_metadata.weight", "BF16", {2, 16}),
+         tensor("by_metadata.weight", "U8", {2, 16}),
          tensor("by_sidecar.weight", "F8_E4M3", {2, 16}),
          tensor("by_sidecar.weight_scale", "F32", {2, 1}),
          tensor("plain.weight", "BF16", {2, 16})},
@@ -268,6 +268,23 @@ TEST_CASE("A float weight beside a scale without a marker is kept, with a notice
     REQUIRE(planned.plan.notices.size() == 1);
     CHECK_THAT(planned.plan.notices[0], ContainsSubstring("\"a.weight\" is kept as it is") &&
                                             ContainsSubstring("no marker") && ContainsSubstring("BF16"));
+}
+
+TEST_CASE("A float weight that is marked as quantized is kept, with a notice") {
+    const std::string marker = R"({"format":"float8_e4m3fn"})";
+    const Planned planned(
+        {tensor("a.weight", "F32", {2, 16}),
+         tensor("b.weight", "F16", {2, 16}),
+         {"b.comfy_quant", "U8", {static_cast<std::int64_t>(marker.size())}, marker}},
+        {}, R"({"_quantization_metadata":"{\"layers\":{\"a\":{\"format\":\"int8_tensorwise\"}}}"})");
+    for (const char* name : {"a.weight", "b.weight"}) planned.keeps(name, Keep::kAlreadyQuantized);
+    REQUIRE(planned.plan.notices.size() == 3);  // the last: nothing is quantized
+    CHECK_THAT(planned.plan.notices[0], ContainsSubstring("\"a.weight\" is kept as it is") &&
+                                            ContainsSubstring("int8_tensorwise by its marker") &&
+                                            ContainsSubstring("its dtype is F32"));
+    CHECK_THAT(planned.plan.notices[1], ContainsSubstring("\"b.weight\" is kept as it is") &&
+                                            ContainsSubstring("float8_e4m3fn by its marker") &&
+                                            ContainsSubstring("its dtype is F16"));
 }
 
 TEST_CASE("Broken quantization metadata is passed over with a notice, and the marker tensors count") {

@@ -44,6 +44,7 @@ struct Work {
     std::vector<OutputTensor> outputs;
     Metadata metadata;
     std::uint64_t bytes = 0;
+    bool leaves_layers = false;  // quantized ones that cannot be decoded
 };
 
 Work plan_work(const Checkpoint& input, Dtype dtype, Progress& progress) {
@@ -58,6 +59,7 @@ Work plan_work(const Checkpoint& input, Dtype dtype, Progress& progress) {
         if (!resolve_layer(input, name, layer, decodable, error)) {
             progress.notice(printable(input.path()) + ": layer " + in_quotes(name) +
                             " is kept as it is: " + error);
+            work.leaves_layers |= layer.is_quantized;
             continue;
         }
         replaced.insert(layer.tensors.begin(), layer.tensors.end());
@@ -185,7 +187,7 @@ Exit dequantize(const DequantizeOptions& options) {
                 options.dtype.c_str(), work.copies.size(), bytes_text(input.file_bytes()).c_str(),
                 bytes_text(writer.file_bytes()).c_str());
     flush_standard_output_after(options.output);
-    return Exit::kOk;
+    return work.leaves_layers ? Exit::kKept : Exit::kOk;
 }
 
 }  // namespace

@@ -118,8 +118,8 @@ std::uint64_t parse_seed(const QuantizeOptions& options) {
 
 bool is_same_path(const std::string& a, const std::string& b) {
     std::error_code error;
-    const auto first = std::filesystem::weakly_canonical(a, error);
-    const auto second = std::filesystem::weakly_canonical(b, error);
+    const auto first = std::filesystem::weakly_canonical(output_target(a), error);
+    const auto second = std::filesystem::weakly_canonical(output_target(b), error);
     return a == b || (!error && first == second);
 }
 
@@ -176,7 +176,7 @@ Exit quantize(const QuantizeOptions& options) {
     flush_standard_output_after(options.output);
     for (const PlannedTensor& tensor : conversion.plan.tensors) {
         if (!tensor.quantize && (tensor.reason == Keep::kNonFinite || tensor.reason == Keep::kMagnitude)) {
-            return Exit::kNonFinite;
+            return Exit::kKept;
         }
     }
     return Exit::kOk;

@@ -13,7 +13,7 @@ enum class Exit : int {
     kUsage = 2,      // the command line cannot be understood
     kInput = 3,      // an input file is missing, unreadable or not what it claims to be
     kOutput = 4,     // the output cannot be written, or must not be
-    kNonFinite = 5,  // done, but tensors with NaN or infinity were kept unquantized
+    kKept = 5,       // done, but tensors with NaN or infinity or undecodable layers were kept as they were
     kBackend = 6,    // the library, its backend or the device refused
     kMismatch = 7,   // verify ran and a result was wrong
     kResources = 8,  // memory, of this machine or of the device, or threads ran out

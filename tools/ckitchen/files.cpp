@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -84,21 +85,25 @@ void disarm_slot(int index) {
     if (index >= 0) temporary_slots[static_cast<std::size_t>(index)].armed.store(false);
 }
 
-std::string resolve_link(const std::string& path) {
-    struct stat status = {};
-    if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return path;
-    const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
-    if (resolved == nullptr) {
-        throw Failure(Exit::kOutput,
-                      printable(path) + ": cannot follow the symbolic link: " + error_text(errno));
-    }
-    return resolved.get();
-}
-
 std::string directory_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     if (slash == std::string::npos) return ".";
     return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+bool is_link(const std::string& path) {
+    struct stat status = {};
+    return ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+}
+
+// Where a link that leads to no file yet points to.
+std::string follow_dangling(std::string path) {
+    constexpr int kMostLinks = 40;  // as the kernel follows
+    for (int i = 0; i < kMostLinks && is_link(path); ++i) {
+        const std::filesystem::path next = std::filesystem::read_symlink(path);
+        path = next.is_absolute() ? next.string() : directory_of(path) + "/" + next.string();
+    }
+    return path;
 }
 
 std::string random_suffix() {
@@ -118,6 +123,23 @@ std::string descriptor_path(int fd) {
 }
 
 }  // namespace
+
+std::string output_target(const std::string& path) {
+    if (!is_link(path)) return path;
+    const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
+    if (resolved != nullptr) return resolved.get();
+    int error = errno;
+    struct stat status = {};
+    // A pipe in /proc has a link that leads somewhere and no path.
+    if (error == ENOENT && ::stat(path.c_str(), &status) != 0 && errno == ENOENT) {
+        try {
+            return follow_dangling(path);
+        } catch (const std::filesystem::filesystem_error& failed) {
+            error = failed.code().value();
+        }
+    }
+    throw Failure(Exit::kOutput, printable(path) + ": cannot follow the symbolic link: " + error_text(error));
+}
 
 InputFile::InputFile(const std::string& path) : path_(path) {
     // O_NONBLOCK: opening a FIFO must not wait for a writer that never comes.
@@ -245,7 +267,7 @@ OutputFile::OutputFile(const std::string& path, std::vector<FileId> inputs, bool
     }
     static std::once_flag once;
     std::call_once(once, install_handlers);
-    target_ = resolve_link(path_);
+    target_ = output_target(path_);
     directory_ = directory_of(target_);
     const std::optional<mode_t> mode = check_target();
     if (named || !open_unnamed()) {

@@ -50,6 +50,10 @@ class InputFile {
 // The whole file as text, refused with Exit::kInput above `limit` bytes.
 std::string read_text(const std::string& path, std::uint64_t limit, FileId* id = nullptr);
 
+// Where an output of that name is written: through symbolic links, also through one to a file that is not
+// there yet. Fails with Exit::kOutput when they lead nowhere.
+std::string output_target(const std::string& path);
+
 // A file that is written in its final directory and gets its name at the end. Until commit() the final name
 // is untouched. A file that is replaced hands its permissions on, a new one has those that the umask leaves.
 // Until then it has no name where the file system can do that (O_TMPFILE), so that nothing is left however

@@ -18,7 +18,7 @@ constexpr const char* kExitStatuses =
     "  2  the command line cannot be understood\n"
     "  3  an input file is missing, unreadable or broken\n"
     "  4  an output or stdout cannot be written; the message says which, and whether the output is complete\n"
-    "  5  done, but tensors with NaN or infinity were kept unquantized\n"
+    "  5  done, but tensors with NaN or infinity, or layers that cannot be decoded, were kept as they were\n"
     "  6  the library, its backend or the device refused\n"
     "  7  verify found a wrong result\n"
     "  8  memory, of this machine or of the device, or threads ran out\n";

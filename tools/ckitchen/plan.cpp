@@ -275,11 +275,12 @@ std::vector<std::string> notices_of(const Checkpoint& checkpoint, const Plan& pl
     std::vector<std::string> notices = quantization_metadata_faults(checkpoint);
     for (const PlannedTensor& tensor : plan.tensors) {
         const TensorInfo& info = *tensor.source->info;
-        if (tensor.quantize || tensor.reason != Keep::kUnmarked || !info.name.ends_with(kWeightSuffix))
-            continue;
+        if (tensor.quantize || !info.name.ends_with(kWeightSuffix)) continue;
+        const bool is_marked = tensor.reason == Keep::kAlreadyQuantized && is_quantizable_float(info.dtype);
+        if (!is_marked && tensor.reason != Keep::kUnmarked) continue;
         notices.push_back(printable(tensor.source->file->path()) + ": tensor " + in_quotes(info.name) +
-                          " is kept as it is: " + tensor.detail + ", and its dtype is " +
-                          std::string(dtype_name(info.dtype)));
+                          " is kept as it is: " + tensor.detail + (is_marked ? " by its marker" : "") +
+                          ", and its dtype is " + std::string(dtype_name(info.dtype)));
     }
     for (const UnusedLora& unused : plan.unused_loras) notices.push_back(unused.text());
     for (const NamePattern& pattern : plan.unused_patterns) notices.push_back(unused_text(pattern));
