@@ -200,6 +200,7 @@ type Buffer struct {
 	context *Context
 	pointer unsafe.Pointer
 	size    int
+	closed  bool
 }
 
 // NewBuffer allocates bytes of device memory, not initialised.
@@ -217,12 +218,16 @@ func (c *Context) NewBuffer(size int) (*Buffer, error) {
 // Close frees the memory. Closing it again does nothing.
 func (b *Buffer) Close() error {
 	pointer := b.pointer
-	b.pointer, b.size = nil, 0
+	b.pointer, b.size, b.closed = nil, 0, true
 	return b.context.call(func(context *C.ck_context) C.ck_status { return C.ck_free(context, pointer) })
 }
 
-// Pointer is what the fields of args take. Arithmetic on it is unsafe.Add's.
+// Pointer is what the fields of args take. Arithmetic on it is unsafe.Add's. Of a closed buffer it panics: nil is a valid argument
+// in many fields, and says that there is no bias, or the default codebook.
 func (b *Buffer) Pointer() unsafe.Pointer {
+	if b.closed {
+		panic("ckitchen: Buffer.Pointer: the buffer is closed")
+	}
 	return b.pointer
 }
 

@@ -12,10 +12,11 @@ Operators have the header's names without ck_, their keywords are the fields of 
 manual for every field, status and operator. A pointer field takes a Buffer, an address of the context's device as an int (such as
 torch's data_ptr()), or None; an array field takes a sequence. The caller keeps memory alive until the work on the stream is done.
 
-The library is opened on first use, by its SONAME; load() opens another.
+The library is opened on first use, by its SONAME; load() opens another. It must have every function that this package knows.
 """
 
 import ctypes
+import operator
 import threading
 import weakref
 
@@ -35,7 +36,9 @@ def load(path=None):
         if _library is None:
             library = ctypes.CDLL(path or _abi.SONAME)
             for name, (result, parameters) in _abi.FUNCTIONS.items():
-                function = getattr(library, name)
+                function = getattr(library, name, None)
+                if function is None:
+                    raise ImportError(f"load: {path or _abi.SONAME} has no {name}: it is older than this package")
                 function.restype, function.argtypes = result, parameters
             library.ckitchen_path = path
             _library = library
@@ -90,6 +93,23 @@ def _as_dict(struct):
     return {name: value.decode(errors="replace") if isinstance(value, bytes) else value for name, value in values.items()}
 
 
+def _fit(kind, value, what):
+    """`value` as it is; an integer that ctypes would cut to the size of `kind` is an error."""
+    if kind in (ctypes.c_float, ctypes.c_double):
+        return value
+    try:
+        number = operator.index(value)
+    except TypeError:  # None, or what ctypes says about it
+        return value
+    if (kind(number).value or 0) != number:
+        raise OverflowError(f"{what} is {number}, which does not fit its type")
+    return number
+
+
+def _stream(stream):
+    return _fit(ctypes.c_void_p, stream, "stream")
+
+
 def _backend(backend):
     if backend not in _BACKENDS:
         raise ValueError(f"backend is {backend!r}, must be one of {', '.join(_BACKENDS)}")
@@ -112,15 +132,15 @@ class Buffer:
     """Memory of a context's device, freed when it or its context is closed or forgotten. Work that uses it must be finished by then."""
 
     def __init__(self, context, size):
-        self.context, self.size = context, size
-        self.pointer = None
+        self.pointer, self.closed = None, True
+        self.context, self.size = context, _fit(ctypes.c_uint64, size, "size")
         pointer = ctypes.c_void_p()
-        _check(load().ck_malloc(context._handle, size, ctypes.byref(pointer)))
-        self.pointer = pointer.value
+        _check(load().ck_malloc(context._handle, self.size, ctypes.byref(pointer)))
+        self.pointer, self.closed = pointer.value, False
         context._buffers.add(self)
 
     def close(self):
-        pointer, self.pointer = self.pointer, None
+        pointer, self.pointer, self.closed = self.pointer, None, True
         if pointer is not None:
             _check(load().ck_free(self.context._handle, pointer))
 
@@ -164,7 +184,9 @@ class Context:
         self._handle = None
         self._buffers = weakref.WeakSet()
         options = _stamped(_abi.ck_context_options)
-        options.backend, options.ordinal, options.threads, options.flags = _backend(backend), ordinal, threads, flags
+        options.backend = _backend(backend)
+        options.ordinal, options.threads = _fit(ctypes.c_int32, ordinal, "ordinal"), _fit(ctypes.c_int32, threads, "threads")
+        options.flags = _fit(ctypes.c_uint32, flags, "flags")
         if disable is not None:
             options.disable = (disable if isinstance(disable, str) else ",".join(disable)).encode()
         if runtime_path is not None:
@@ -215,11 +237,11 @@ class Context:
         return stream.value
 
     def destroy_stream(self, stream):
-        _check(load().ck_stream_destroy(self._handle, stream))
+        _check(load().ck_stream_destroy(self._handle, _stream(stream)))
 
     def synchronize(self, stream=None):
         """Waits until the work on the stream is finished and reports faults of it."""
-        _check(load().ck_synchronize(self._handle, stream))
+        _check(load().ck_synchronize(self._handle, _stream(stream)))
 
     def supported(self, operator, **fields):
         """ck_support_info as a dict: whether and by which variant the operator would run, or why not."""
@@ -262,22 +284,22 @@ def _args(operator, fields):
         if name not in types or name == "struct_size":
             raise TypeError(f"{operator} has no field {name}")
         if isinstance(value, Buffer):
+            if value.closed:
+                raise ValueError(f"{operator}: {name} is a closed Buffer")
             value = value.pointer
         elif issubclass(types[name], ctypes.Array):
             if len(value) != types[name]._length_:
                 raise ValueError(f"{operator}: {name} has {len(value)} elements, must have {types[name]._length_}")
-            value = types[name](*value)
-        elif isinstance(value, int) and types[name] not in (ctypes.c_float, ctypes.c_double):
-            # ctypes would cut it to size.
-            if types[name](value).value not in (value, None):
-                raise OverflowError(f"{operator}: {name} is {value}, which does not fit its type")
+            value = types[name](*(_fit(types[name]._type_, element, f"{operator}: an element of {name}") for element in value))
+        else:
+            value = _fit(types[name], value, f"{operator}: {name}")
         setattr(args, name, value)
     return args
 
 
 def _method(operator):
     def method(self, stream=None, **fields):
-        _check(getattr(load(), f"ck_{operator}")(self._handle, ctypes.byref(_args(operator, fields)), stream))
+        _check(getattr(load(), f"ck_{operator}")(self._handle, ctypes.byref(_args(operator, fields)), _stream(stream)))
 
     method.__name__ = operator
     method.__qualname__ = f"Context.{operator}"
