@@ -1,6 +1,7 @@
 package ckitchen_test
 
 import (
+	"strings"
 	"testing"
 
 	"ckitchen"
@@ -33,5 +34,41 @@ func TestPointerOfClosedBufferPanics(t *testing.T) {
 			}()
 			buffer.Pointer()
 		}()
+	}
+}
+
+func TestClosedBufferIsNeitherReadNorWritten(t *testing.T) {
+	context, err := ckitchen.NewContext(&ckitchen.Options{Backend: ckitchen.BackendCPU})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer context.Close()
+	buffer, err := context.NewBuffer(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := buffer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{0, 16} {
+		for _, err := range []error{buffer.Write(make([]byte, size)), buffer.Read(make([]byte, size))} {
+			if err == nil || !strings.Contains(err.Error(), "the buffer is closed") {
+				t.Errorf("%d bytes: %v", size, err)
+			}
+		}
+	}
+}
+
+func TestNegativeSize(t *testing.T) {
+	context, err := ckitchen.NewContext(&ckitchen.Options{Backend: ckitchen.BackendCPU})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer context.Close()
+	for _, size := range []int{-1, -8, -1 << 63} {
+		_, err := context.NewBuffer(size)
+		if err == nil || !strings.Contains(err.Error(), "NewBuffer: size is -") {
+			t.Errorf("%d bytes: %v", size, err)
+		}
 	}
 }

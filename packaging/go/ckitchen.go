@@ -205,6 +205,10 @@ type Buffer struct {
 
 // NewBuffer allocates bytes of device memory, not initialised.
 func (c *Context) NewBuffer(size int) (*Buffer, error) {
+	// C would take it for a very large one.
+	if size < 0 {
+		return nil, &Error{ErrorInvalidArgument, fmt.Sprintf("NewBuffer: size is %d, must be at least 0", size)}
+	}
 	buffer := &Buffer{context: c, size: size}
 	err := c.call(func(context *C.ck_context) C.ck_status {
 		return C.ck_malloc(context, C.uint64_t(size), &buffer.pointer)
@@ -237,6 +241,9 @@ func (b *Buffer) Size() int {
 }
 
 func (b *Buffer) copy(host []byte, toDevice bool, what string) error {
+	if b.closed {
+		return &Error{ErrorInvalidArgument, fmt.Sprintf("Buffer.%s: the buffer is closed", what)}
+	}
 	if len(host) > b.size {
 		return &Error{ErrorInvalidArgument, fmt.Sprintf("Buffer.%s: %d bytes, the buffer has %d", what, len(host), b.size)}
 	}

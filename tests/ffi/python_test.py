@@ -1,9 +1,11 @@
 """The Python package by itself: what it refuses before the library would see it."""
 
 import array
+import ctypes
 import sys
 
 import ckitchen
+from ckitchen import _abi
 
 HUGE = 2**32
 
@@ -18,7 +20,7 @@ def fails(kind, text, call):
 
 
 def library_without_functions():
-    fails(ImportError, "libc.so.6 has no ck_version: it is older than this package", lambda: ckitchen.load("libc.so.6"))
+    fails(ImportError, "libc.so.6 has no ck_version: it is older than this package, or another library", lambda: ckitchen.load("libc.so.6"))
 
 
 def integers_that_do_not_fit(context):
@@ -50,6 +52,37 @@ def integers_that_do_not_fit(context):
     fails(TypeError, "", lambda: context.rotate(**{**rotate, "group": 16.0}))
 
 
+def every_field_of_every_operator(context):
+    closed = [context.alloc(0), context.alloc(16)]
+    for buffer in closed:
+        buffer.close()
+    opened = context.alloc(16)
+    for operator, (_, args) in _abi.OPERATORS.items():
+        for name, kind in args._fields_:
+            if name == "struct_size":
+                continue
+            length = kind._length_ if issubclass(kind, ctypes.Array) else None
+            number = kind._type_ if length else kind
+            if number is ctypes.c_void_p:
+                for buffer in closed:
+                    for ask in (context.supported, context.workspace_size, context.prepare):
+                        fails(ValueError, f"{operator}: {name} is a closed Buffer", lambda: ask(operator, **{name: buffer}))
+            else:
+                fails(TypeError, f"{operator}: {name} is a Buffer", lambda: context.supported(operator, **{name: opened}))
+            if number is ctypes.c_float:
+                values = 1e39, -1e300, 10**39
+            else:
+                bits = 8 * ctypes.sizeof(number)
+                signed = number in (ctypes.c_int32, ctypes.c_int64)
+                values = 2**bits, 2**bits + 1, 1 - 2**bits, 2 ** (bits - 1) if signed else -1
+            for value in values:
+                for at in range(length or 1):
+                    given = [value if i == at else 0 for i in range(length)] if length else value
+                    fails(OverflowError, name, lambda: context.supported(operator, **{name: given}))
+    for value in (3e38, 1, float("inf"), float("nan")):
+        context.supported("na3d", scale=value)
+
+
 def closed_buffers(context):
     a, one, c = context.upload(bytes([1] * 16)), context.upload(array.array("f", [1])), context.alloc(4)
     bias, empty = context.upload(array.array("f", [100])), context.alloc(0)
@@ -62,12 +95,20 @@ def closed_buffers(context):
         assert gemm[field].closed and not c.closed
         fails(ValueError, f"int8_gemm: {field} is a closed Buffer", lambda: context.int8_gemm(**gemm))
         gemm[field] = None
+    for closed in (bias, empty):
+        for use in (lambda: closed.pointer, closed.read, lambda: closed.write(b"")):
+            fails(ValueError, "pointer: the buffer is closed", use)
+    other = ckitchen.Context("cpu")
+    left = other.alloc(4)
+    other.close()
+    fails(ValueError, "int8_gemm: bias is a closed Buffer", lambda: context.int8_gemm(**{**gemm, "bias": left}))
 
 
 def main():
     library_without_functions()
     with ckitchen.Context("cpu") as context:
         integers_that_do_not_fit(context)
+        every_field_of_every_operator(context)
         closed_buffers(context)
 
 

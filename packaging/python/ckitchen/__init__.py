@@ -16,6 +16,7 @@ The library is opened on first use, by its SONAME; load() opens another. It must
 """
 
 import ctypes
+import math
 import operator
 import threading
 import weakref
@@ -38,7 +39,7 @@ def load(path=None):
             for name, (result, parameters) in _abi.FUNCTIONS.items():
                 function = getattr(library, name, None)
                 if function is None:
-                    raise ImportError(f"load: {path or _abi.SONAME} has no {name}: it is older than this package")
+                    raise ImportError(f"load: {path or _abi.SONAME} has no {name}: it is older than this package, or another library")
                 function.restype, function.argtypes = result, parameters
             library.ckitchen_path = path
             _library = library
@@ -94,8 +95,10 @@ def _as_dict(struct):
 
 
 def _fit(kind, value, what):
-    """`value` as it is; an integer that ctypes would cut to the size of `kind` is an error."""
+    """`value` as it is; an integer that ctypes would cut to the size of `kind` is an error, a float that it would make infinite too."""
     if kind in (ctypes.c_float, ctypes.c_double):
+        if math.isinf(kind(value).value) and not math.isinf(value):
+            raise OverflowError(f"{what} is {value}, which does not fit its type")
         return value
     try:
         number = operator.index(value)
@@ -132,15 +135,22 @@ class Buffer:
     """Memory of a context's device, freed when it or its context is closed or forgotten. Work that uses it must be finished by then."""
 
     def __init__(self, context, size):
-        self.pointer, self.closed = None, True
+        self._pointer, self.closed = None, True
         self.context, self.size = context, _fit(ctypes.c_uint64, size, "size")
         pointer = ctypes.c_void_p()
         _check(load().ck_malloc(context._handle, self.size, ctypes.byref(pointer)))
-        self.pointer, self.closed = pointer.value, False
+        self._pointer, self.closed = pointer.value, False
         context._buffers.add(self)
 
+    @property
+    def pointer(self):
+        """The address on the context's device, None for no bytes. Of a closed buffer it is an error: None is a valid argument."""
+        if self.closed:
+            raise ValueError("pointer: the buffer is closed")
+        return self._pointer
+
     def close(self):
-        pointer, self.pointer, self.closed = self.pointer, None, True
+        pointer, self._pointer, self.closed = self._pointer, None, True
         if pointer is not None:
             _check(load().ck_free(self.context._handle, pointer))
 
@@ -152,7 +162,7 @@ class Buffer:
 
     def write(self, data):
         """Copies `data`, contiguous and with the buffer protocol, to the start of the buffer."""
-        view = memoryview(data)
+        pointer, view = self.pointer, memoryview(data)
         if view.nbytes > self.size:
             raise ValueError(f"write: {view.nbytes} bytes, the buffer has {self.size}")
         if not view.c_contiguous:
@@ -160,15 +170,15 @@ class Buffer:
         if view.nbytes:
             # ctypes takes the address of writable memory only.
             source = (ctypes.c_char * view.nbytes).from_buffer(view if not view.readonly else bytearray(view.cast("B")))
-            _check(load().ck_copy(self.context._handle, self.pointer, ctypes.addressof(source), view.nbytes,
+            _check(load().ck_copy(self.context._handle, pointer, ctypes.addressof(source), view.nbytes,
                                   _abi.CK_COPY_HOST_TO_DEVICE, None))
 
     def read(self):
         """The contents as a bytearray, behind the work on the default stream."""
-        data = bytearray(self.size)
+        pointer, data = self.pointer, bytearray(self.size)
         if self.size:
             target = (ctypes.c_char * self.size).from_buffer(data)
-            _check(load().ck_copy(self.context._handle, ctypes.addressof(target), self.pointer, self.size,
+            _check(load().ck_copy(self.context._handle, ctypes.addressof(target), pointer, self.size,
                                   _abi.CK_COPY_DEVICE_TO_HOST, None))
         return data
 
@@ -284,6 +294,8 @@ def _args(operator, fields):
         if name not in types or name == "struct_size":
             raise TypeError(f"{operator} has no field {name}")
         if isinstance(value, Buffer):
+            if types[name] is not ctypes.c_void_p:
+                raise TypeError(f"{operator}: {name} is a Buffer, must be a number")
             if value.closed:
                 raise ValueError(f"{operator}: {name} is a closed Buffer")
             value = value.pointer
