@@ -702,8 +702,8 @@ var _ [unsafe.Sizeof(W4a8LinearArgs{})]byte = [C.sizeof_ck_w4a8_linear_args]byte
 // input type. Against the float64 result, with X the largest |scale| * sum over d of |q_d * k_d| of any query
 // and a key of its window: the relative L2 error over the tensor is at most 4e-3 (bf16), 6e-4 (f16), 2e-6
 // (f32), each plus 2^-23 * X; where the result's norm is 0 the output is 0; each element is within 2e-2,
-// 3e-3, 2e-5, each plus 2^-22 * X, times the largest |v|. Logits of any size stay finite. Non-finite inputs
-// give unspecified values, never a fault.
+// 3e-3, 2e-5, each plus 2^-22 * X, times the largest |v|. A subnormal result may be off by half its dtype's
+// smallest step besides. Logits of any size stay finite. Non-finite inputs give any values, but no fault.
 type Na3dArgs struct {
 	structSize uint32
 	// required: CK_F32, CK_F16 or CK_BF16; of all four tensors

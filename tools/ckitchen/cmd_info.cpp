@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "cases/problem.hpp"
 #include "commands.hpp"
 #include "text.hpp"
 
@@ -29,21 +30,6 @@ std::string version_text() {
     return format("%u.%u.%u", version / 1000000, version / 1000 % 1000, version % 1000);
 }
 
-struct Operator {
-    ck_op op;
-    const char* name;
-};
-constexpr std::array kOperators = {Operator{CK_OP_INT8_GEMM, "int8_gemm"},
-                                   Operator{CK_OP_INT8_QUANTIZE, "int8_quantize"},
-                                   Operator{CK_OP_INT8_LINEAR, "int8_linear"},
-                                   Operator{CK_OP_ROTATE, "rotate"},
-                                   Operator{CK_OP_W4A8_REQUANT, "w4a8_requant"},
-                                   Operator{CK_OP_W4A8_CHOOSE_CODEBOOK, "w4a8_choose_codebook"},
-                                   Operator{CK_OP_W4A8_DEQUANT, "w4a8_dequant"},
-                                   Operator{CK_OP_W4A8_LINEAR, "w4a8_linear"},
-                                   Operator{CK_OP_NA3D, "na3d"},
-                                   Operator{CK_OP_INT8_ERROR, "int8_error"}};
-
 // For each operator how many variants a device has; none: its features allow none.
 ordered_json describe_operators(ck_backend backend, std::int32_t ordinal) {
     ordered_json out = ordered_json::object();
@@ -53,13 +39,13 @@ ordered_json describe_operators(ck_backend backend, std::int32_t ordinal) {
     ck_context* context = nullptr;
     check(ck_context_create(&options, &context), "cannot use the device");
     const std::unique_ptr<ck_context, void (*)(ck_context*)> owner(context, ck_context_destroy);
-    for (const Operator& op : kOperators) out[op.name] = 0;
+    for (const cases::Op& op : cases::all_ops()) out[op.name] = 0;
     std::uint64_t count = 0;
     check(ck_variant_count(context, &count), "cannot count the variants");
     for (std::uint64_t i = 0; i < count; ++i) {
         ck_variant_info variant = CK_INIT(ck_variant_info);
         check(ck_get_variant_info(context, i, &variant), "cannot describe a variant");
-        for (const Operator& op : kOperators) {
+        for (const cases::Op& op : cases::all_ops()) {
             if (op.op == variant.op) out[op.name] = out[op.name].get<int>() + 1;
         }
     }
