@@ -3,7 +3,10 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <string>
 #include <string_view>
+#include <system_error>
 
 namespace ckitchen {
 namespace {
@@ -109,8 +112,11 @@ Env Env::parse(const char* (*get)(const char* name)) {
     // What is no absolute path there counts as unset, as the XDG base directories have it.
     if (const auto cache = value_of("XDG_CACHE_HOME"); result.cache_dir.empty() && cache.starts_with('/'))
         result.cache_dir = std::string(cache) + "/ckitchen";
-    if (const auto home = value_of("HOME"); result.cache_dir.empty() && home.starts_with('/'))
-        result.cache_dir = std::string(home) + "/.cache/ckitchen";
+    // Accounts of services have a home that is not there, and is not ours to make.
+    if (const std::string home(value_of("HOME")); result.cache_dir.empty() && home.starts_with('/')) {
+        std::error_code failed;
+        if (std::filesystem::is_directory(home, failed)) result.cache_dir = home + "/.cache/ckitchen";
+    }
     if (result.cache_dir == "off") result.cache_dir.clear();
     result.hip_library = value_of("CKITCHEN_HIP_LIBRARY");
     result.cuda_library = value_of("CKITCHEN_CUDA_LIBRARY");

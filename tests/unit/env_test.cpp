@@ -64,12 +64,15 @@ TEST_CASE("values of the environment") {
 }
 
 TEST_CASE("where compiled code is kept") {
-    const std::pair<const char*, const char*> home{"HOME", "/home/a"}, cache{"XDG_CACHE_HOME", "/cache"};
+    const std::pair<const char*, const char*> home{"HOME", "/usr"}, cache{"XDG_CACHE_HOME", "/cache"};
     CHECK(parse({}).cache_dir.empty());
-    CHECK(parse({home}).cache_dir == "/home/a/.cache/ckitchen");
+    CHECK(parse({home}).cache_dir == "/usr/.cache/ckitchen");
     CHECK(parse({home, cache}).cache_dir == "/cache/ckitchen");
-    CHECK(parse({home, {"XDG_CACHE_HOME", "relative"}}).cache_dir == "/home/a/.cache/ckitchen");
-    CHECK(parse({home, {"XDG_CACHE_HOME", ""}}).cache_dir == "/home/a/.cache/ckitchen");
+    CHECK(parse({home, {"XDG_CACHE_HOME", "relative"}}).cache_dir == "/usr/.cache/ckitchen");
+    CHECK(parse({home, {"XDG_CACHE_HOME", ""}}).cache_dir == "/usr/.cache/ckitchen");
+    CHECK(parse({{"HOME", "/nonexistent"}}).cache_dir.empty());
+    CHECK(parse({{"HOME", "/etc/passwd"}}).cache_dir.empty());
+    CHECK(parse({{"HOME", "/nonexistent"}, cache}).cache_dir == "/cache/ckitchen");
     CHECK(parse({home, cache, {"CKITCHEN_CACHE_DIR", "d"}}).cache_dir == "d");
     CHECK(parse({home, cache, {"CKITCHEN_CACHE_DIR", "off"}}).cache_dir.empty());
 }
