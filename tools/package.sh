@@ -65,8 +65,9 @@ package_deb() {
     cp -r "$work/$tree/packaging/debian" "$work/$tree/debian"
     local -a options=(-us -uc)
     if [[ -n $build ]]; then
-        # Nothing is compiled, so there is nothing to debug and nothing new to test.
-        export CKITCHEN_BUILD_DIR=$build DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:-} noautodbgsym nocheck"
+        # Nothing is compiled, so there is nothing to debug and nothing new to test, and what a build needs is not asked for.
+        export CKITCHEN_BUILD_DIR=$build DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:+$DEB_BUILD_OPTIONS }noautodbgsym nocheck"
+        options+=(-d)
     fi
     (cd "$work/$tree" && dpkg-buildpackage "${options[@]}")
     find "$work" -maxdepth 1 -type f -exec mv -t "$out" {} +
