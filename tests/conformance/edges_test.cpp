@@ -526,14 +526,14 @@ TEST_CASE("w4a8_linear of few rows", "[edges][w4a8_linear]") {
         {5, 100, 1280, 16, false}, {8, 65, 512, 64, false},    {9, 50, 1088, 64, false},
         {16, 48, 416, 32, false},  {17, 33, 2304, 16, false},  {32, 20, 1024, 32, false},
         {40, 20, 256, 128, false}, {64, 17, 4096, 16, false},  {8, 34001, 512, 16, true},
-        {7, 259, 21504, 16, true}, {64, 2500, 5376, 16, true},
+        {7, 259, 21504, 16, true}, {64, 2200, 2560, 16, true},
     };
     constexpr ck_dtype kOutputs[] = {CK_BF16, CK_F16, CK_F32};
     int turn = 0;
     for (const Sizes& sizes : kSizes)
         for (const ck_w4a8_layout layout : {CK_W4A8_CODEBOOK, CK_W4A8_UNIFORM, CK_W4A8_ASYMMETRIC}) {
             if (sizes.full && !suite().full) continue;
-            check(make_case(CK_OP_W4A8_LINEAR, [&](Args& all) {
+            const Case which = make_case(CK_OP_W4A8_LINEAR, [&](Args& all) {
                 ck_w4a8_linear_args& args = all.w4a8_linear;
                 args.x_dtype = CK_BF16;
                 args.out_dtype = kOutputs[turn++ % 3];
@@ -549,7 +549,11 @@ TEST_CASE("w4a8_linear of few rows", "[edges][w4a8_linear]") {
                     args.bias_dtype = CK_BF16;
                     args.bias = at_alignment(256);
                 }
-            }));
+            });
+            if (device().is_simulated() && cost(which.problem) > 2e8)
+                skip("too long for a simulator");
+            else
+                check(which);
         }
 }
 
