@@ -759,6 +759,10 @@ def usage_errors(folder):
     fails(6, *both, "--format", "w4a8", "--device", "900", "--backend", "cpu", names=["cpu"])
     fails(6, *both, "--format", "w4a8", "--quiet", env=dict(os.environ, CKITCHEN_DISABLE="w4a8_requant"),
           names=["m.safetensors", '"blocks.0.attn.weight"', "CK_ERROR_OP_DISABLED"])
+    # Wrong settings are told whatever backend is asked for, and the CPU is offered only where it would help.
+    for variable, value in (("CKITCHEN_THREADS", "0"), ("CKITCHEN_HIP_LIBRARY", "/nonexistent.so")):
+        line = fails(6, *both, "--format", "w4a8", env=dict(os.environ, **{variable: value}), names=[variable, value])
+        check("here: --backend" not in line, line)
     equal(os.listdir(folder), ["m.safetensors"])
     quantize(source, target, "--format", "w4a8", "--stochastic", "18446744073709551615")
 
